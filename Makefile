@@ -1,0 +1,61 @@
+# Two commands do everything: `make up` and `make test`. `make help` lists the rest.
+STACK ?= dev
+ENV ?=
+PORT ?= 8000
+PYTHON ?= python3
+ENVFLEET := .venv/bin/envfleet
+
+.PHONY: help up down preview ps connect doctor images env test test-unit test-engine test-e2e lint bench clean
+
+help: ## List the targets
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+up: .venv ## Bring a stack up (STACK=dev): tools, engine, images, cluster, fleet
+	@$(ENVFLEET) up --stack $(STACK)
+
+preview: .venv ## Show what `make up` would change
+	@$(ENVFLEET) preview --stack $(STACK)
+
+down: .venv ## Destroy a stack and stop what envfleet started
+	@$(ENVFLEET) down --stack $(STACK)
+
+ps: .venv ## List the environments of a stack
+	@$(ENVFLEET) ps --stack $(STACK)
+
+connect: .venv ## Reach one environment from this machine: make connect ENV=name [PORT=8000]
+	@$(ENVFLEET) connect $(ENV) --stack $(STACK) --port $(PORT)
+
+doctor: .venv ## Say what this machine has and lacks
+	@$(ENVFLEET) doctor
+
+images: .venv ## Build or pull the images
+	@$(ENVFLEET) images
+
+env: .venv ## Print the environment for plain Pulumi commands: eval "$$(make -s env)"
+	@$(ENVFLEET) env
+
+test: lint test-unit test-engine test-e2e ## Everything below
+
+lint: .venv-dev ## Format, lint and type checks
+	@.venv/bin/ruff format --check .
+	@.venv/bin/ruff check .
+	@.venv/bin/mypy
+
+test-unit: .venv-dev ## Tests without an engine (seconds)
+	@.venv/bin/pytest tests/unit
+
+test-engine: .venv-dev ## The real Pulumi engine against a control plane without nodes
+	@.venv/bin/pytest tests/engine
+
+test-e2e: .venv-dev ## A real kind cluster with real pods
+	@.venv/bin/pytest tests/e2e
+
+clean: ## Remove tools, images and caches of this clone (run `make down` first)
+	@rm -rf .envfleet .venv
+
+# Both do nothing, in milliseconds, when nothing changed.
+.PHONY: .venv .venv-dev
+.venv:
+	@$(PYTHON) toolchain/bootstrap.py requirements.txt
+.venv-dev:
+	@$(PYTHON) toolchain/bootstrap.py requirements-dev.txt

@@ -1,0 +1,1 @@
+"""The `envfleet` command: what `make` targets call, and what operators use day to day."""

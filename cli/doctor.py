@@ -1,0 +1,76 @@
+"""What this machine has of what envfleet needs."""
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rich.table import Table
+
+from toolchain import debian, engine, images, tools
+from toolchain.layout import BIN, HOME, TOOLS, VERSIONS
+from toolchain.progress import StepError, console
+
+BUILT_LATER = "nothing: `make up` makes it"
+NEEDED = ("pulumi", "pulumi-resource-kubernetes", "kind", "kubectl")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report; `remedy` is what to do when it is not there."""
+
+    what: str
+    there: bool
+    state: str
+    remedy: str = ""
+
+
+def report() -> bool:
+    """Print the report; whether `make up` can run on this machine."""
+    table = Table("", "What", "State", "What to do")
+    findings = list(_findings())
+    for finding in findings:
+        table.add_row("✓" if finding.there else "✗", finding.what, finding.state, finding.remedy)
+    console.print(table)
+    return not any(finding.remedy.startswith("Install") for finding in findings)
+
+
+def _findings() -> Iterator[Finding]:
+    yield Finding("Python", True, sys.version.split()[0])
+    for name in NEEDED:
+        yield _tool(tools.Tool(name=name, **VERSIONS[name]))
+    try:
+        engine.docker_host()
+    except StepError:
+        yield _missing_engine()
+    else:
+        yield Finding(
+            "container engine", True, engine.docker("version", "--format", "{{.Server.Version}}").strip()
+        )
+        for reference in (VERSIONS["node-image"]["local"], *images.contexts()):
+            there = images.exists(reference)
+            yield Finding(
+                f"image {reference}",
+                there,
+                "built" if there else "not here yet",
+                "" if there else BUILT_LATER,
+            )
+
+
+def _missing_engine() -> Finding:
+    if os.geteuid() == 0 and debian.available():
+        return Finding("container engine", False, "none runs", "nothing: `make up` starts one of its own")
+    return Finding(
+        "container engine", False, "none runs", "Install and start Docker, until `docker info` works"
+    )
+
+
+def _tool(tool: tools.Tool) -> Finding:
+    if tools.present(tool):
+        target = (BIN / tool.name).readlink()
+        ours = TOOLS in target.parents
+        return Finding(tool.name, True, f"{tool.version} in {HOME.name}/" if ours else f"yours, {target}")
+    if found := tools.on_path(tool):
+        return Finding(tool.name, True, f"{found[1]} at {found[0]}")
+    source = "the cache" if tools.cache() else "its official release, or its source"
+    return Finding(tool.name, False, "not here yet", f"nothing: `make up` takes {tool.version} from {source}")

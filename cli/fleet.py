@@ -1,0 +1,64 @@
+"""What runs in a stack, as a table, and the way to it from this machine."""
+
+import json
+import subprocess
+import time
+from typing import Any
+
+from rich.table import Table
+
+from cli.stack import Stack
+from toolchain.progress import StepError, console, run
+
+READY_MARK = {True: "[green]Ready[/]", False: "[red]not ready[/]"}
+RECONNECT_SECONDS = 1
+
+
+def environments(stack: Stack) -> list[dict[str, Any]]:
+    """The fleet as its control server sees it, asked through the API server.
+
+    Raises:
+        StepError: The control server does not answer.
+    """
+    outputs = stack.outputs()
+    service = f"/api/v1/namespaces/{outputs['namespace']}/services/{outputs['server']['name']}:http"
+    with stack.kubeconfig() as kubeconfig:
+        get = ("kubectl", "--kubeconfig", kubeconfig, "get", "--raw")
+        answer = run(*get, f"{service}/proxy/v1/environments", env=stack.environ)
+    return list(json.loads(answer))
+
+
+def show(stack: Stack) -> bool:
+    """Print the table of environments and how to reach them; whether all of them are ready."""
+    outputs = stack.outputs()
+    rows = environments(stack)
+    table = Table(title=f"Stack {stack.name}: cluster {outputs['cluster']}, namespace {outputs['namespace']}")
+    for column in ("Environment", "Status", "URL inside the cluster", "Image", "Restarts"):
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        status = (
+            READY_MARK[row["ready"]]
+            if row["ready"]
+            else f"{READY_MARK[False]} {row['reason'] or row['phase']}"
+        )
+        table.add_row(row["name"], status, row["url"], row["image"], str(row["restarts"]))
+    console.print(table)
+    console.print(f"Control server: {outputs['server']['url']}")
+    if rows:
+        console.print(f"From this machine: [bold]make connect ENV={rows[0]['name']}[/]")
+    return all(row["ready"] for row in rows)
+
+
+def connect(stack: Stack, name: str, port: int) -> None:
+    """Forward a local port to an environment until interrupted; reconnects when the pod is replaced."""
+    urls = {environment["name"]: environment["url"] for environment in stack.outputs()["environments"]}
+    if name not in urls:
+        raise StepError(f"stack {stack.name} has no environment {name!r}. It has: {', '.join(sorted(urls))}")
+    remote = urls[name].rsplit(":", 1)[-1]
+    namespace = stack.outputs()["namespace"]
+    console.print(f"http://127.0.0.1:{port} -> {urls[name]} (Ctrl-C ends it)")
+    with stack.kubeconfig() as kubeconfig:
+        forward = ("kubectl", "--kubeconfig", str(kubeconfig), "--namespace", namespace, "port-forward")
+        while True:
+            subprocess.run([*forward, f"service/{name}", f"{port}:{remote}"], env=stack.environ, check=False)
+            time.sleep(RECONNECT_SECONDS)

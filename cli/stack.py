@@ -1,0 +1,128 @@
+"""A Pulumi stack of this project: commands on it, its outputs, and what an interrupted run left behind."""
+
+import json
+import re
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+
+import psutil
+import yaml
+
+from toolchain.environ import environ
+from toolchain.layout import ROOT
+from toolchain.progress import StepError, console
+
+PROJECT = "envfleet"
+
+
+class Stack:
+    """One stack, by name; its configuration is `Pulumi.NAME.yaml`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.file = ROOT / f"Pulumi.{name}.yaml"
+        if not self.file.exists():
+            known = sorted(path.name.split(".")[1] for path in ROOT.glob("Pulumi.*.yaml"))
+            raise StepError(
+                f"there is no {self.file.name}. Stacks here: {', '.join(known)}. "
+                f"To make a new one, copy a file: cp Pulumi.dev.yaml {self.file.name}"
+            )
+
+    @cached_property
+    def environ(self) -> dict[str, str]:
+        """The environment in which Pulumi runs for this stack."""
+        return environ()
+
+    @property
+    def provider(self) -> str | None:
+        """`cluster.provider` of the configuration file, not validated: it tells which tools are needed."""
+        config = (yaml.safe_load(self.file.read_text()) or {}).get("config", {})
+        cluster = config.get(f"{PROJECT}:cluster")
+        return cluster.get("provider") if isinstance(cluster, dict) else None
+
+    def select(self) -> None:
+        """Make the stack if the backend does not have it, and free it of what a killed run left."""
+        if self.name not in self._listed():
+            self._forget_salt()
+            self.pulumi("stack", "init", self.name)
+        self._clear_stale_lock()
+
+    def exists(self) -> bool:
+        """Whether the backend has this stack."""
+        return self.name in self._listed()
+
+    def remove(self) -> None:
+        """Remove the (empty) stack from the backend; its configuration file stays as it was written."""
+        self.pulumi("stack", "rm", self.name, "--yes", "--preserve-config")
+        self._forget_salt()
+
+    def pulumi(self, *arguments: str) -> None:
+        """Run a Pulumi command, its output shown.
+
+        Raises:
+            StepError: It failed; what went wrong stands above, in Pulumi's words.
+        """
+        code = subprocess.run(["pulumi", *arguments], cwd=ROOT, env=self.environ, check=False).returncode
+        if code != 0:
+            raise StepError(f"`pulumi {' '.join(arguments)}` ended with {code}")
+
+    def outputs(self) -> dict[str, Any]:
+        """The stack's outputs, secrets included: never print them whole."""
+        outputs = self._ask("stack", "output", "--stack", self.name, "--json", "--show-secrets")
+        return dict(json.loads(outputs))
+
+    @contextmanager
+    def kubeconfig(self) -> Iterator[Path]:
+        """The cluster's kubeconfig in a file that only this user can read, removed at the end."""
+        with tempfile.TemporaryDirectory(prefix="envfleet-") as folder:
+            file = Path(folder) / "kubeconfig"
+            file.touch(mode=0o600)
+            file.write_text(self.outputs()["kubeconfig"])
+            yield file
+
+    def _ask(self, *arguments: str) -> str:
+        asked = subprocess.run(
+            ["pulumi", *arguments], cwd=ROOT, env=self.environ, check=False, capture_output=True, text=True
+        )
+        if asked.returncode != 0:
+            raise StepError(
+                f"`pulumi {' '.join(arguments)}` ended with {asked.returncode}: {asked.stderr.strip()}"
+            )
+        return asked.stdout
+
+    def _listed(self) -> set[str]:
+        return {stack["name"].rsplit("/", 1)[-1] for stack in json.loads(self._ask("stack", "ls", "--json"))}
+
+    def _forget_salt(self) -> None:
+        """Drop the `encryptionsalt` of a stack that is no more: a new passphrase would not fit it."""
+        text = self.file.read_text()
+        kept = re.sub(r"^encryptionsalt:.*\n?", "", text, flags=re.MULTILINE)
+        if kept != text:
+            self.file.write_text(kept)
+
+    def _clear_stale_lock(self) -> None:
+        """Remove the lock of a Pulumi that was killed on this machine; a living one keeps its lock."""
+        backend = self.environ["PULUMI_BACKEND_URL"]
+        if not backend.startswith("file://"):
+            return
+        state = Path(urlparse(backend).path).expanduser() / ".pulumi"
+        locks = state / "locks" / "organization" / PROJECT / self.name
+        for file in locks.glob("*.json"):
+            lock = json.loads(file.read_text())
+            if lock["hostname"] == socket.gethostname() and not _is_pulumi(lock["pid"]):
+                console.print(f"An earlier run (process {lock['pid']}) was killed: its lock is removed.")
+                file.unlink()
+
+
+def _is_pulumi(pid: int) -> bool:
+    try:
+        return "pulumi" in psutil.Process(pid).name()
+    except psutil.NoSuchProcess:
+        return False

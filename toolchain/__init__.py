@@ -1,0 +1,1 @@
+"""How a machine gets what envfleet needs: tools, a container engine and images, all under `.envfleet/`."""

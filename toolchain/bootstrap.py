@@ -1,0 +1,109 @@
+"""The first step on a fresh machine, on the standard library alone: uv, then the virtual environment.
+
+    python3 toolchain/bootstrap.py [requirements.txt]
+
+Does nothing, in milliseconds, when the environment already holds what the requirements file asks for.
+"""
+
+import hashlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+import urllib.request
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+HOME = ROOT / ".envfleet"
+VENV = ROOT / ".venv"
+
+
+def main() -> None:
+    """Have `.venv` hold what the requirements file asks for."""
+    requirements = ROOT / (sys.argv[1] if len(sys.argv) > 1 else "requirements.txt")
+    stamp = VENV / ".installed"
+    wanted = hashlib.sha256(requirements.read_bytes()).hexdigest()
+    # Development requirements contain the others, so they satisfy both.
+    installed = stamp.read_text().split() if stamp.exists() else []
+    if wanted in installed:
+        return
+    uv = find_uv()
+    if not (VENV / "bin" / "python").exists():
+        print("Creating the virtual environment .venv", flush=True)
+        # --seed: Pulumi's own language host lists packages with pip.
+        run(uv, "venv", "--quiet", "--seed", "--python", sys.executable, str(VENV))
+    print(f"Installing {requirements.name} into .venv", flush=True)
+    run(uv, "pip", "install", "--python", str(VENV), "--require-hashes", "-r", str(requirements))
+    # The project itself: puts the `envfleet` command on the environment's PATH.
+    run(uv, "pip", "install", "--quiet", "--python", str(VENV), "--no-deps", "--editable", str(ROOT))
+    stamp.write_text("\n".join([*installed, wanted]))
+
+
+def find_uv() -> str:
+    """The uv on PATH, else the pinned one, fetched from the package index into `.envfleet/`."""
+    if on_path := shutil.which("uv"):
+        return on_path
+    own = HOME / "uv" / "bin" / "uv"
+    if own.exists():
+        return str(own)
+    print("Fetching uv (there is none on PATH)", flush=True)
+    requirement = ROOT / "toolchain" / "requirements-uv.txt"
+    pip = [sys.executable, "-m", "pip"]
+    if subprocess.run([*pip, "--version"], capture_output=True, check=False).returncode == 0:
+        run(
+            *pip,
+            "install",
+            "--quiet",
+            "--target",
+            str(HOME / "uv"),
+            "--no-deps",
+            "--require-hashes",
+            "-r",
+            str(requirement),
+        )
+    else:
+        download_uv(requirement.read_text(), HOME / "uv")
+    return str(own)
+
+
+def download_uv(hashed_requirement: str, target: Path) -> None:
+    """For a Python without pip, as Debian ships it: the wheel itself, checked against our hashes."""
+    uv = tomllib.loads((ROOT / "toolchain" / "versions.toml").read_text())["uv"]
+    platform = (
+        f"macosx_11_0_{os.uname().machine}"
+        if sys.platform == "darwin"
+        else f"manylinux_2_17_{os.uname().machine}"
+    )
+    index = urllib.request.Request(uv["index"], headers={"Accept": "application/vnd.pypi.simple.v1+json"})  # noqa: S310
+    with urllib.request.urlopen(index) as response:  # noqa: S310 (the address is pinned in versions.toml)
+        files = json.load(response)["files"]
+    prefix = f"uv-{uv['version']}-py3-none-{platform}"
+    url = next((f["url"] for f in files if f["filename"].startswith(prefix)), None)
+    if url is None:
+        sys.exit(f"error: no uv {uv['version']} for {platform}; install uv and run again")
+    with urllib.request.urlopen(url) as response:  # noqa: S310
+        wheel = response.read()
+    if hashlib.sha256(wheel).hexdigest() not in hashed_requirement:
+        sys.exit(f"error: {url} does not match toolchain/requirements-uv.txt; nothing was installed")
+    with zipfile.ZipFile(io.BytesIO(wheel)) as members:
+        program = members.read(f"uv-{uv['version']}.data/scripts/uv")
+    binary = target / "bin" / "uv"
+    binary.parent.mkdir(parents=True, exist_ok=True)
+    binary.write_bytes(program)
+    binary.chmod(0o755)
+
+
+def run(*command: str) -> None:
+    """Run a command, its output shown; end the program if it fails."""
+    if (code := subprocess.run(command, cwd=ROOT, check=False).returncode) != 0:
+        sys.exit(f"error: `{' '.join(command)}` ended with {code}")
+
+
+if __name__ == "__main__":
+    if sys.version_info < (3, 11):  # noqa: UP036 (this file runs on whatever `python3` is)
+        sys.exit(f"error: envfleet needs Python 3.11 or newer, `python3` is {sys.version.split()[0]}")
+    main()

@@ -1,0 +1,73 @@
+"""Debian packages without installing them: fetched with a private apt state and unpacked under `.envfleet/`.
+
+So a machine without a container engine gets one although nothing global changes: only the packages it lacks.
+"""
+
+import os
+import shutil
+from pathlib import Path
+
+from toolchain.layout import HOME
+from toolchain.progress import StepError, run, step
+
+SUITE = "bookworm"
+PREFIX = HOME / "debian" / "root"
+
+
+def available() -> bool:
+    """Whether this is a Debian-family machine where packages can be fetched."""
+    return shutil.which("apt-get") is not None and shutil.which("dpkg-deb") is not None
+
+
+def unpack(title: str, *packages: str) -> None:
+    """Fetch and unpack packages, with those dependencies that the machine lacks, into `PREFIX`."""
+    done = HOME / "debian" / ("-".join(packages) + ".done")
+    if done.exists():
+        return
+    state = HOME / "debian"
+    for folder in (PREFIX, state / "lists" / "partial", state / "archives" / "partial"):
+        folder.mkdir(parents=True, exist_ok=True)
+    apt = (
+        "apt-get",
+        *("-o", f"Dir::State::lists={state}/lists"),
+        *("-o", f"Dir::Cache={state}", "-o", f"Dir::Cache::archives={state}/archives"),
+        *("-o", "Debug::NoLocking=1", "-o", "APT::Sandbox::User=root"),
+    )
+    with step(title):
+        run(*apt, "update")
+        # `install --download-only` resolves against what the machine has, and leaves it as it is.
+        run(*apt, "install", "--yes", "--download-only", "--reinstall", "--no-install-recommends", *packages)
+        archives = sorted((state / "archives").glob("*.deb"))
+        if not archives:
+            raise StepError(f"apt-get fetched nothing for {', '.join(packages)}")
+        for archive in archives:
+            run("dpkg-deb", "--extract", archive, PREFIX)
+            archive.unlink()
+    if (PREFIX / "usr" / "sbin" / "xtables-nft-multi").exists():
+        link_iptables(PREFIX)
+    done.touch()
+
+
+def environ() -> dict[str, str]:
+    """This process's environment, with the unpacked programs and their libraries first."""
+    libraries = PREFIX / "usr" / "lib" / f"{os.uname().machine}-linux-gnu"
+    return {
+        **os.environ,
+        "PATH": f"{PREFIX}/usr/sbin:{PREFIX}/usr/bin:{os.environ['PATH']}:/usr/sbin:/sbin",
+        "LD_LIBRARY_PATH": str(libraries),
+        "XTABLES_LIBDIR": str(libraries / "xtables"),
+    }
+
+
+def link_iptables(root: Path) -> None:
+    """Make the links that the iptables package's own scripts would make (update-alternatives)."""
+    folder = root / "usr" / "sbin"
+    for family in ("iptables", "ip6tables"):
+        for name in (family, f"{family}-save", f"{family}-restore"):
+            (folder / name).unlink(missing_ok=True)
+            (folder / name).symlink_to("xtables-nft-multi")
+
+
+def bootstrap(root: Path, variant: str, packages: str) -> None:
+    """Make a root of Debian packages (comma-separated) in a new folder; the variant is mmdebstrap's."""
+    run("mmdebstrap", f"--variant={variant}", f"--include={packages}", SUITE, root, env=environ())

@@ -1,0 +1,187 @@
+"""Programs that envfleet runs: each is taken from PATH, a cache, the official release or its source.
+
+`ensure("kind", "kubectl")` puts them into `.envfleet/bin`; a tool that is there costs nothing.
+"""
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from toolchain import download, golang
+from toolchain.layout import BIN, PULUMI_HOME, TOOLS, VERSIONS
+from toolchain.progress import StepError, console, step
+
+LANGUAGE_HOST = Path(__file__).parent / "language_host" / "pulumi-language-python"
+# What `pulumi` runs beside itself: the language host's executor and the host of dynamic providers.
+PULUMI_SCRIPTS = {
+    "pulumi-language-python-exec": "python/cmd/pulumi-language-python-exec",
+    "pulumi-resource-pulumi-python": "python/dist/pulumi-resource-pulumi-python",
+}
+VERSION_ARGUMENTS = {"kubectl": ("version", "--client")}
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One entry of versions.toml; see the head of that file for the fields."""
+
+    name: str
+    version: str
+    accept: str | None = None
+    url: str | None = None
+    sums: str | None = None
+    arch: dict[str, str] = field(default_factory=dict)
+    module: str | None = None
+    package: str = "."
+    ldflags: str = ""
+    part_of: str | None = None
+
+    @property
+    def folder(self) -> Path:
+        """Where this version is kept."""
+        return TOOLS / f"{self.name}-{self.version}"
+
+    def fill(self, template: str) -> str:
+        """Fill a template of versions.toml for this machine."""
+        machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+        return template.format(version=self.version, os=sys.platform, arch=self.arch.get(machine, machine))
+
+
+def ensure(*names: str) -> None:
+    """Have these tools in `.envfleet/bin`.
+
+    Raises:
+        StepError: A tool can be had from none of its sources.
+    """
+    for name in names:
+        tool = Tool(name=name, **VERSIONS[name])
+        if not present(tool):
+            _acquire(tool)
+
+
+def present(tool: Tool) -> bool:
+    """Whether the tool is there, in the pinned version or from PATH."""
+    link = BIN / tool.name
+    if not link.exists():
+        return False
+    target = link.readlink()
+    return target.parent == tool.folder or TOOLS not in target.parents
+
+
+def on_path(tool: Tool) -> tuple[Path, str] | None:
+    """The tool on the user's PATH and its version, if it is one we accept."""
+    search = os.pathsep.join(p for p in os.environ["PATH"].split(os.pathsep) if Path(p) != BIN)
+    found = shutil.which(tool.name, path=search)
+    if found is None or tool.accept is None:
+        return None
+    if tool.name == "pulumi" and not all(shutil.which(script, path=search) for script in PULUMI_SCRIPTS):
+        return None
+    version = _version_of(found, tool.name)
+    return (Path(found), version) if version and Version(version) in SpecifierSet(tool.accept) else None
+
+
+def cache() -> Path | None:
+    """The folder that ENVFLEET_TOOLCHAIN_CACHE names: `NAME.zst` files and their SHA256SUMS."""
+    named = os.environ.get("ENVFLEET_TOOLCHAIN_CACHE")
+    return Path(named) if named and Path(named).is_dir() else None
+
+
+def _acquire(tool: Tool) -> None:
+    BIN.mkdir(parents=True, exist_ok=True)
+    if found := on_path(tool):
+        program, version = found
+        console.print(f"Using {tool.name} {version} from {program}")
+        _link(program)
+        if tool.name == "pulumi":
+            for script in ("pulumi-language-python", *PULUMI_SCRIPTS):
+                _link(program.with_name(script))
+        return
+    staging = tool.folder.with_name(tool.folder.name + ".part")
+    shutil.rmtree(staging, ignore_errors=True)
+    staging.mkdir(parents=True)
+    if not any(source(tool, staging) for source in (_from_cache, _from_release, _from_source)):
+        raise StepError(f"{tool.name} {tool.version} can be had from no source on {sys.platform}")
+    shutil.rmtree(tool.folder, ignore_errors=True)
+    staging.rename(tool.folder)
+    for file in tool.folder.iterdir():
+        file.chmod(0o755)
+        _link(file)
+    if tool.name == "pulumi-resource-kubernetes":
+        # Found as an installed plugin; on PATH alone every run would warn about it.
+        plugin = PULUMI_HOME / "plugins" / f"resource-kubernetes-v{tool.version}"
+        plugin.mkdir(parents=True, exist_ok=True)
+        _link(tool.folder / tool.name, plugin)
+
+
+def _from_cache(tool: Tool, target: Path) -> bool:
+    folder = cache()
+    if folder is None or not (folder / f"{tool.part_of or tool.name}.zst").exists():
+        return False
+    if tool.part_of:
+        return _from_whole(tool, target)
+    with step(f"Take {tool.name} {tool.version} from the cache {folder}"):
+        sums = (folder / "SHA256SUMS").read_text()
+        download.decompress(download.verified(folder / f"{tool.name}.zst", sums), target / tool.name)
+        if tool.name == "pulumi":
+            for script in PULUMI_SCRIPTS:
+                shutil.copyfile(download.verified(folder / script, sums), target / script)
+            (target / LANGUAGE_HOST.name).symlink_to(LANGUAGE_HOST)
+    return True
+
+
+def _from_release(tool: Tool, target: Path) -> bool:
+    if not tool.url or not tool.sums:
+        return False
+    url, sums = tool.fill(tool.url), tool.fill(tool.sums)
+    try:
+        with step(f"Download {tool.name} {tool.version}") as progress:
+            file = download.fetch(url, sums, target, progress)
+    except download.UnreachableError as error:
+        console.print(f"  [dim]not reachable from here ({error}); building it from source instead")
+        return False
+    if file.suffix == ".gz":
+        download.unpack_programs(file, target)
+    else:
+        file.rename(target / tool.name)
+    return True
+
+
+def _from_source(tool: Tool, target: Path) -> bool:
+    if tool.part_of:
+        return _from_whole(tool, target)
+    golang.build(
+        tool.name, target / tool.name, tool.fill(tool.module or ""), tool.package, tool.fill(tool.ldflags)
+    )
+    if tool.name == "pulumi":
+        sdk = golang.download_module(f"github.com/pulumi/pulumi/sdk/v3@v{tool.version}")
+        for script, path in PULUMI_SCRIPTS.items():
+            shutil.copyfile(sdk / path, target / script)
+        (target / LANGUAGE_HOST.name).symlink_to(LANGUAGE_HOST)
+    return True
+
+
+def _from_whole(tool: Tool, target: Path) -> bool:
+    """A program that is a name of a multi-call binary."""
+    ensure(tool.part_of or "")
+    (target / tool.name).symlink_to((BIN / (tool.part_of or "")).resolve())
+    return True
+
+
+def _link(program: Path, folder: Path = BIN) -> None:
+    link = folder / program.name
+    link.unlink(missing_ok=True)
+    link.symlink_to(program)
+
+
+def _version_of(program: str, name: str) -> str | None:
+    arguments = VERSION_ARGUMENTS.get(name, ("version",))
+    said = subprocess.run([program, *arguments], capture_output=True, text=True, check=False).stdout
+    found = re.search(r"v?(\d+\.\d+\.\d+)", said)
+    return found[1] if found else None
