@@ -3,9 +3,10 @@ STACK ?= dev
 ENV ?=
 PORT ?= 8000
 PYTHON ?= python3
+UV ?= uv
 ENVFLEET := .venv/bin/envfleet
 
-.PHONY: help up down preview ps connect doctor images env test test-unit test-engine test-e2e lint bench clean
+.PHONY: help up down preview ps connect doctor images env test test-unit test-engine test-e2e lint requirements clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -49,6 +50,13 @@ test-engine: .venv-dev ## The real Pulumi engine against a control plane without
 
 test-e2e: .venv-dev ## A real kind cluster with real pods
 	@.venv/bin/pytest tests/e2e
+
+requirements: ## Pin dependencies anew from pyproject.toml
+	@set -e; compile="$(UV) pip compile --quiet --upgrade --generate-hashes --python-version 3.11 --universal \
+	  --no-emit-index-url --no-header pyproject.toml"; \
+	$$compile -o requirements.txt; \
+	$$compile -c requirements.txt --group dev -o requirements-dev.txt; \
+	for cloud in aws gcp azure; do $$compile -c requirements.txt --extra $$cloud -o requirements-$$cloud.txt; done
 
 clean: ## Remove tools, images and caches of this clone (run `make down` first)
 	@rm -rf .envfleet .venv

@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -91,6 +92,12 @@ def build_images() -> None:
     """Have the container engine and all images, up to date."""
     engine.ensure()
     images.ensure()
+
+
+@app.command()
+def cache(folder: Annotated[Path, typer.Argument(help="Folder to write; made if it is not there.")]) -> None:
+    """Write this clone's tools into a folder that ENVFLEET_TOOLCHAIN_CACHE of other clones may name."""
+    tools.export(folder)
 
 
 @app.command()

@@ -52,14 +52,25 @@ def verified(file: Path, sums: str) -> Path:
     ]
     if not expected and len(sums.split()) in {1, 2}:
         expected = sums.split()[:1]
-    with file.open("rb") as content:
-        found = hashlib.file_digest(content, "sha256").hexdigest()
+    found = sha256(file)
     if found not in expected:
         raise StepError(
             f"{file} has SHA-256 {found}, its publisher lists {' or '.join(expected) or 'none'}. "
             "Remove the file and try again; if it stays so, do not use it."
         )
     return file
+
+
+def sha256(file: Path) -> str:
+    """The SHA-256 of a file, in hex."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def compress(file: Path, target: Path) -> None:
+    """Write a file as `.zst`, quickly rather than small."""
+    with file.open("rb") as content, target.open("wb") as output:
+        zstandard.ZstdCompressor(threads=-1).copy_stream(content, output)
 
 
 def decompress(file: Path, target: Path) -> None:

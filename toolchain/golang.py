@@ -60,7 +60,7 @@ def download_module(module: str) -> Path:
 
 
 def environ() -> dict[str, str]:
-    """The environment of a build: caches under `.envfleet/`, the machine's own proxy and checksum settings."""
+    """The environment of a build: caches under `.envfleet/`, the machine's proxy and checksum settings."""
     return {
         **os.environ,
         "CGO_ENABLED": "0",

@@ -1,6 +1,6 @@
 """Container images: the node image, the base of our own, and one per folder that has a Dockerfile.
 
-What a registry can give is pulled, the rest is built here; an image that would come out the same is left alone.
+What a registry can give is pulled, the rest is built here; an image that would come out the same stays.
 """
 
 import hashlib
@@ -80,7 +80,7 @@ def _pulled_or_built(name: str, build: Callable[[str, str], None], sources: Path
 
 
 def _build_base(tag: str, label: str) -> None:
-    """Debian with Python, and with the certificates this machine trusts (its package mirror may need them)."""
+    """Debian with Python, and the certificates this machine trusts (its package mirror may need them)."""
     debian.unpack("Fetch the Debian image builder", "mmdebstrap", "containerd")
     with tempfile.TemporaryDirectory(prefix="base-image-", dir=HOME) as scratch, step(f"Build {tag}"):
         root = Path(scratch) / "root"

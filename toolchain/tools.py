@@ -19,12 +19,13 @@ from toolchain import download, golang
 from toolchain.layout import BIN, PULUMI_HOME, TOOLS, VERSIONS
 from toolchain.progress import StepError, console, step
 
-LANGUAGE_HOST = Path(__file__).parent / "language_host" / "pulumi-language-python"
+LANGUAGE_HOST = Path(__file__).with_name("language_host.py")
 # What `pulumi` runs beside itself: the language host's executor and the host of dynamic providers.
 PULUMI_SCRIPTS = {
     "pulumi-language-python-exec": "python/cmd/pulumi-language-python-exec",
     "pulumi-resource-pulumi-python": "python/dist/pulumi-resource-pulumi-python",
 }
+SUMS = "SHA256SUMS"
 VERSION_ARGUMENTS = {"kubectl": ("version", "--client")}
 
 
@@ -93,15 +94,28 @@ def cache() -> Path | None:
     return Path(named) if named and Path(named).is_dir() else None
 
 
+def export(folder: Path) -> None:
+    """Write the tools of this clone into a cache folder, for machines that download and build nothing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, entry in VERSIONS.items():
+        kept = TOOLS / f"{name}-{entry.get('version')}"
+        if not kept.is_dir() or "part_of" in entry:
+            continue
+        with step(f"Write {name} to {folder}"):
+            download.compress(kept / name, folder / f"{name}.zst")
+            if name == "pulumi":
+                for script in PULUMI_SCRIPTS:
+                    shutil.copyfile(kept / script, folder / script)
+    files = sorted(file for file in folder.iterdir() if file.name != SUMS)
+    (folder / SUMS).write_text("".join(f"{download.sha256(file)}  {file.name}\n" for file in files))
+
+
 def _acquire(tool: Tool) -> None:
     BIN.mkdir(parents=True, exist_ok=True)
     if found := on_path(tool):
         program, version = found
         console.print(f"Using {tool.name} {version} from {program}")
         _link(program)
-        if tool.name == "pulumi":
-            for script in ("pulumi-language-python", *PULUMI_SCRIPTS):
-                _link(program.with_name(script))
         return
     staging = tool.folder.with_name(tool.folder.name + ".part")
     shutil.rmtree(staging, ignore_errors=True)
@@ -112,7 +126,8 @@ def _acquire(tool: Tool) -> None:
     staging.rename(tool.folder)
     for file in tool.folder.iterdir():
         file.chmod(0o755)
-        _link(file)
+    # Only the tool itself: `pulumi` finds its language host beside its own file, and warns about one on PATH.
+    _link(tool.folder / tool.name)
     if tool.name == "pulumi-resource-kubernetes":
         # Found as an installed plugin; on PATH alone every run would warn about it.
         plugin = PULUMI_HOME / "plugins" / f"resource-kubernetes-v{tool.version}"
@@ -127,12 +142,12 @@ def _from_cache(tool: Tool, target: Path) -> bool:
     if tool.part_of:
         return _from_whole(tool, target)
     with step(f"Take {tool.name} {tool.version} from the cache {folder}"):
-        sums = (folder / "SHA256SUMS").read_text()
+        sums = (folder / SUMS).read_text()
         download.decompress(download.verified(folder / f"{tool.name}.zst", sums), target / tool.name)
         if tool.name == "pulumi":
             for script in PULUMI_SCRIPTS:
                 shutil.copyfile(download.verified(folder / script, sums), target / script)
-            (target / LANGUAGE_HOST.name).symlink_to(LANGUAGE_HOST)
+            (target / "pulumi-language-python").symlink_to(LANGUAGE_HOST)
     return True
 
 
@@ -163,7 +178,7 @@ def _from_source(tool: Tool, target: Path) -> bool:
         sdk = golang.download_module(f"github.com/pulumi/pulumi/sdk/v3@v{tool.version}")
         for script, path in PULUMI_SCRIPTS.items():
             shutil.copyfile(sdk / path, target / script)
-        (target / LANGUAGE_HOST.name).symlink_to(LANGUAGE_HOST)
+        (target / "pulumi-language-python").symlink_to(LANGUAGE_HOST)
     return True
 
 
