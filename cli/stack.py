@@ -52,7 +52,7 @@ class Stack:
         if self.name not in self._listed():
             self._forget_salt()
             self.pulumi("stack", "init", self.name)
-        self._clear_stale_lock()
+        self.clear_stale_lock()
 
     def exists(self) -> bool:
         """Whether the backend has this stack."""
@@ -107,7 +107,7 @@ class Stack:
         if kept != text:
             self.file.write_text(kept)
 
-    def _clear_stale_lock(self) -> None:
+    def clear_stale_lock(self) -> None:
         """Remove the lock of a Pulumi that was killed on this machine; a living one keeps its lock."""
         backend = self.environ["PULUMI_BACKEND_URL"]
         if not backend.startswith("file://"):

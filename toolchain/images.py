@@ -35,13 +35,13 @@ def ensure() -> None:
     node()
     base = _base()
     for reference, folder in contexts().items():
-        recipe = _hash(folder, docker("image", "inspect", "--format", "{{.Id}}", base))
-        if _recipe_of(reference) == recipe:
+        wanted = recipe(folder, docker("image", "inspect", "--format", "{{.Id}}", base))
+        if _recipe_of(reference) == wanted:
             continue
         with step(f"Build the image {reference}") as progress:
             progress.note("docker build")
             docker(
-                *("build", "--build-arg", f"BASE_IMAGE={base}", "--label", f"{RECIPE}={recipe}"),
+                *("build", "--build-arg", f"BASE_IMAGE={base}", "--label", f"{RECIPE}={wanted}"),
                 *("--tag", reference, folder),
             )
 
@@ -59,12 +59,12 @@ def _base() -> str:
 
 def _pulled_or_built(name: str, build: Callable[[str, str], None], sources: Path, *inputs: object) -> str:
     reference, local = VERSIONS[name]["reference"], VERSIONS[name]["local"]
-    recipe = _hash(sources, *inputs)
+    wanted = recipe(sources, *inputs)
     if exists(reference):
         return str(reference)
-    if _recipe_of(local) != recipe:
+    if _recipe_of(local) != wanted:
         try:
-            with step(f"Pull {reference}"):
+            with step(f"Pull {reference}", optional=True):
                 docker("pull", "--quiet", reference)
         except StepError:
             console.print("  [dim]no registry gives it to this machine; building one here instead")
@@ -75,7 +75,7 @@ def _pulled_or_built(name: str, build: Callable[[str, str], None], sources: Path
                 f"{reference} can't be pulled, and without a registry envfleet builds images only as root on "
                 f"Debian. Check `docker pull {reference}`, or run this command on such a machine."
             )
-        build(local, f"LABEL {RECIPE}={recipe}")
+        build(local, f"LABEL {RECIPE}={wanted}")
     return str(local)
 
 
@@ -105,7 +105,7 @@ def _recipe_of(reference: str) -> str | None:
     ).strip()
 
 
-def _hash(sources: Path, *inputs: object) -> str:
+def recipe(sources: Path, *inputs: object) -> str:
     """A digest of a file or of every file in a folder, and of anything else that goes into an image."""
     digest = hashlib.sha256(repr(inputs).encode())
     files = sorted(sources.rglob("*")) if sources.is_dir() else [sources]

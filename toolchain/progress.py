@@ -46,15 +46,18 @@ class Step:
 
 
 @contextmanager
-def step(title: str) -> Iterator[Step]:
-    """Show `title` while the block runs, then how long it took; live on a terminal, else with a heartbeat."""
+def step(title: str, *, optional: bool = False) -> Iterator[Step]:
+    """Show `title` while the block runs, then how long it took; live on a terminal, else with a heartbeat.
+
+    An optional step may fail: the caller has another way.
+    """
     current = Step()
     started = time.monotonic()
     finished = threading.Event()
     show = _bar if console.is_terminal else _heartbeat
     display = threading.Thread(target=show, args=(title, current, finished), daemon=True)
     display.start()
-    mark = "[red]✗[/]"
+    mark = "[dim]-[/]" if optional else "[red]✗[/]"
     try:
         yield current
         mark = "[green]✓[/]"

@@ -115,7 +115,7 @@ def _acquire(tool: Tool) -> None:
     if found := on_path(tool):
         program, version = found
         console.print(f"Using {tool.name} {version} from {program}")
-        _link(program)
+        _link(program, BIN)
         return
     staging = tool.folder.with_name(tool.folder.name + ".part")
     shutil.rmtree(staging, ignore_errors=True)
@@ -127,7 +127,7 @@ def _acquire(tool: Tool) -> None:
     for file in tool.folder.iterdir():
         file.chmod(0o755)
     # Only the tool itself: `pulumi` finds its language host beside its own file, and warns about one on PATH.
-    _link(tool.folder / tool.name)
+    _link(tool.folder / tool.name, BIN)
     if tool.name == "pulumi-resource-kubernetes":
         # Found as an installed plugin; on PATH alone every run would warn about it.
         plugin = PULUMI_HOME / "plugins" / f"resource-kubernetes-v{tool.version}"
@@ -156,7 +156,7 @@ def _from_release(tool: Tool, target: Path) -> bool:
         return False
     url, sums = tool.fill(tool.url), tool.fill(tool.sums)
     try:
-        with step(f"Download {tool.name} {tool.version}") as progress:
+        with step(f"Download {tool.name} {tool.version}", optional=True) as progress:
             file = download.fetch(url, sums, target, progress)
     except download.UnreachableError as error:
         console.print(f"  [dim]not reachable from here ({error}); building it from source instead")
@@ -189,7 +189,7 @@ def _from_whole(tool: Tool, target: Path) -> bool:
     return True
 
 
-def _link(program: Path, folder: Path = BIN) -> None:
+def _link(program: Path, folder: Path) -> None:
     link = folder / program.name
     link.unlink(missing_ok=True)
     link.symlink_to(program)

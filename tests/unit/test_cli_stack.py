@@ -1,0 +1,75 @@
+"""What an interrupted run leaves in the state is cleared, and only that."""
+
+import json
+import os
+import socket
+import subprocess
+
+import psutil
+import pytest
+
+from cli import stack as stacks
+from toolchain.progress import StepError
+
+
+@pytest.fixture
+def stack(tmp_path, monkeypatch):
+    """A stack `dev` with a local backend in a scratch folder."""
+    monkeypatch.setattr(stacks, "ROOT", tmp_path)
+    monkeypatch.setattr(stacks, "environ", lambda: {"PULUMI_BACKEND_URL": f"file://{tmp_path}"})
+    (tmp_path / "Pulumi.dev.yaml").write_text("config:\n  envfleet:cluster:\n    provider: kind\n")
+    return stacks.Stack("dev")
+
+
+def lock(stack, pid, hostname=None):
+    folder = stack.file.parent / ".pulumi" / "locks" / "organization" / "envfleet" / "dev"
+    folder.mkdir(parents=True)
+    file = folder / "1.json"
+    file.write_text(json.dumps({"pid": pid, "hostname": hostname or socket.gethostname()}))
+    return file
+
+
+def test_the_lock_of_a_killed_run_is_removed(stack):
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    file = lock(stack, ended.pid)
+    stack.clear_stale_lock()
+    assert not file.exists()
+
+
+def test_the_lock_of_a_process_number_that_was_used_again_is_removed(stack):
+    file = lock(stack, os.getpid())
+    stack.clear_stale_lock()
+    assert not file.exists()
+
+
+def test_the_lock_of_a_running_pulumi_stays(stack, monkeypatch):
+    file = lock(stack, os.getpid())
+    monkeypatch.setattr(psutil.Process, "name", lambda self: "pulumi")
+    stack.clear_stale_lock()
+    assert file.exists()
+
+
+def test_the_lock_of_another_machine_stays(stack):
+    file = lock(stack, 1, hostname="elsewhere")
+    stack.clear_stale_lock()
+    assert file.exists()
+
+
+def test_an_unknown_stack_is_an_error_that_lists_the_known_ones(stack):
+    with pytest.raises(StepError, match=r"no Pulumi\.prod\.yaml\. Stacks here: dev\."):
+        stacks.Stack("prod")
+
+
+def test_the_provider_is_read_even_from_a_broken_configuration(stack):
+    assert stack.provider == "kind"
+    stack.file.write_text("config:\n  envfleet:cluster: 5\n")
+    assert stack.provider is None
+
+
+def test_removing_a_stack_takes_its_salt_out_of_the_file_and_nothing_else(stack, monkeypatch):
+    written = stack.file.read_text()
+    stack.file.write_text(written + "encryptionsalt: v1:abc=\n")
+    monkeypatch.setattr(stack, "pulumi", lambda *arguments: None)
+    stack.remove()
+    assert stack.file.read_text() == written
