@@ -92,8 +92,11 @@ def test_a_damaged_cache_is_an_error_and_leaves_no_tool(home, monkeypatch):
 def test_a_tool_that_is_there_is_not_fetched_again(home, monkeypatch):
     cache_of(home / "cache", "kind", b"program", monkeypatch)
     tools.ensure("kind")
-    monkeypatch.setattr(tools, "_acquire", lambda tool: pytest.fail(f"fetched {tool.name} again"))
+    monkeypatch.setattr(tools, "_fetch", lambda tool: pytest.fail(f"fetched {tool.name} again"))
     tools.ensure("kind")
+    (home / ".envfleet" / "bin" / "kind").unlink()
+    tools.ensure("kind")
+    assert (home / ".envfleet" / "bin" / "kind").read_bytes() == b"program"
 
 
 def test_a_new_pinned_version_replaces_the_old_one(home, monkeypatch):

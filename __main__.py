@@ -1,0 +1,26 @@
+"""A stack's configuration becomes a cluster, a fleet on it, and outputs that say how to reach it."""
+
+import pulumi
+
+from components.fleet import Fleet, FleetArgs
+from components.identity import instance_of
+from config import ConfigError, load
+from providers import provision
+
+try:
+    config = load()
+except ConfigError as error:
+    raise pulumi.RunError(str(error)) from None  # shown without a traceback
+
+cluster = provision(config.cluster)
+fleet = Fleet(
+    "fleet",
+    FleetArgs(config, instance_of(pulumi.get_stack()), cluster.image, cluster.deleted_with),
+    pulumi.ResourceOptions(providers=[cluster.provider]),
+)
+
+pulumi.export("cluster", cluster.name)
+pulumi.export("kubeconfig", cluster.kubeconfig)
+pulumi.export("namespace", fleet.namespace)
+pulumi.export("server", fleet.server_url)
+pulumi.export("environments", fleet.environments)

@@ -1,0 +1,117 @@
+"""The control server: one replica, and a Service in front of it."""
+
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_kubernetes.apps import v1 as apps
+from pulumi_kubernetes.core import v1 as core
+from pulumi_kubernetes.meta import v1 as meta
+
+from components import pods, rbac
+from components.identity import Identity
+from config import ServerConfig
+
+
+@dataclass(frozen=True)
+class ServerArgs:
+    """The server.
+
+    namespace, instance: where it runs, and the fleet (`Identity.instance`) it serves.
+    image: the name by which the nodes know the image of `settings`.
+    """
+
+    namespace: str
+    instance: str
+    image: pulumi.Input[str]
+    settings: ServerConfig
+
+    @property
+    def identity(self) -> Identity:
+        """Name and labels."""
+        return Identity(self.instance, "server", "server", self.namespace)
+
+
+def deployment(args: ServerArgs) -> apps.DeploymentInitArgs:
+    """The server's Deployment. All settings are in the pod template, so that a change rolls the server."""
+    identity = args.identity
+    return apps.DeploymentInitArgs(
+        metadata=identity.metadata(),
+        spec=apps.DeploymentSpecArgs(
+            # It owns what it makes: two at a time, also during an update, would contradict each other.
+            replicas=1,
+            strategy=apps.DeploymentStrategyArgs(type="Recreate"),
+            progress_deadline_seconds=240,
+            selector=meta.LabelSelectorArgs(match_labels=identity.selector),
+            template=core.PodTemplateSpecArgs(
+                metadata=meta.ObjectMetaArgs(labels=identity.labels),
+                spec=core.PodSpecArgs(
+                    service_account_name=rbac.SERVER,
+                    automount_service_account_token=True,
+                    enable_service_links=False,
+                    termination_grace_period_seconds=30,
+                    security_context=pods.POD_SECURITY,
+                    containers=[_container(args)],
+                    volumes=[
+                        core.VolumeArgs(
+                            name="tmp", empty_dir=core.EmptyDirVolumeSourceArgs(size_limit="64Mi")
+                        )
+                    ],
+                ),
+            ),
+        ),
+    )
+
+
+def _container(args: ServerArgs) -> core.ContainerArgs:
+    settings = args.settings
+    # With the api_version that Kubernetes would fill in: else applying it again after a lost state conflicts.
+    namespace = core.EnvVarSourceArgs(
+        field_ref=core.ObjectFieldSelectorArgs(api_version="v1", field_path="metadata.namespace")
+    )
+    return core.ContainerArgs(
+        name="server",
+        image=args.image,
+        env=[
+            core.EnvVarArgs(name="ENVFLEET_NAMESPACE", value_from=namespace),
+            core.EnvVarArgs(name="PORT", value=str(settings.port)),
+            core.EnvVarArgs(name="LOG_LEVEL", value=settings.log_level),
+            *pods.variables(settings.env),
+        ],
+        ports=[core.ContainerPortArgs(name=pods.PORT, container_port=settings.port)],
+        resources=pods.resources(settings.resources),
+        startup_probe=pods.probe("/healthz", period_seconds=1, failures=60),
+        liveness_probe=pods.probe("/healthz", period_seconds=10, failures=3),
+        readiness_probe=pods.probe("/readyz", period_seconds=5, failures=3),
+        security_context=pods.container_security(read_only=True),
+        volume_mounts=[core.VolumeMountArgs(name="tmp", mount_path="/tmp")],  # noqa: S108 - in the container
+    )
+
+
+def service(args: ServerArgs) -> core.ServiceInitArgs:
+    """The Service in front of the server."""
+    settings = args.settings
+    awaited = settings.service_type == "LoadBalancer"  # its address comes late
+    return core.ServiceInitArgs(
+        metadata=args.identity.metadata(annotations=None if awaited else pods.NOT_AWAITED),
+        spec=core.ServiceSpecArgs(
+            type=settings.service_type,
+            selector=args.identity.selector,
+            ports=[pods.service_port(settings.port, settings.node_port)],
+        ),
+    )
+
+
+class Server(pulumi.ComponentResource):
+    """The server. Clients inside the cluster reach it at `url`."""
+
+    def __init__(self, name: str, args: ServerArgs, opts: pulumi.ResourceOptions) -> None:
+        super().__init__("envfleet:components:Server", name, None, opts)
+        child = pulumi.ResourceOptions(
+            parent=self,
+            custom_timeouts=pulumi.CustomTimeouts(create="5m", update="5m", delete="2m"),
+            delete_before_replace=True,  # the names are fixed, so two can't exist at once
+        )
+        apps.Deployment(f"{name}-server-deployment", deployment(args), child)
+        core.Service(f"{name}-server-service", service(args), child)
+        self.url = args.identity.url(args.settings.port)
+        self.register_outputs({"url": self.url})

@@ -1,0 +1,68 @@
+"""From Pulumi's configuration to a checked `StackConfig`."""
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+
+import pulumi
+from pulumi.runtime.config import CONFIG  # Pulumi's public interface can't list the keys that are set
+from pydantic import ValidationError
+
+from config import relations
+from config.errors import ConfigError, Problem, from_pydantic
+from config.models import StackConfig
+
+
+def load() -> StackConfig:
+    """The configuration of the stack that runs.
+
+    Raises:
+        ConfigError: with every problem that it has.
+    """
+    prefix = f"{pulumi.get_project()}:"
+    texts = {key.removeprefix(prefix): text for key, text in CONFIG.get().items() if key.startswith(prefix)}
+    secret = {key for key in texts if pulumi.runtime.is_config_secret(f"{prefix}{key}")}
+    return parse({key: _structure(text) for key, text in texts.items()}, pulumi.get_stack(), secret)
+
+
+def parse(raw: Mapping[str, object], stack: str, secret: Collection[str] = ()) -> StackConfig:
+    """Check a configuration as it was written.
+
+    raw: the keys of the project, without its name in front.
+    stack: name of the stack; unless the configuration says otherwise, the cluster is named after it.
+    secret: the keys that Pulumi keeps encrypted. None can be used yet, and their values are in no message.
+
+    Raises:
+        ConfigError: with every problem that it has.
+    """
+    cluster = raw.get("cluster")
+    if isinstance(cluster, Mapping):
+        raw = {**raw, "cluster": {"name": f"envfleet-{stack}", **cluster}}
+    problems = [problem for problem in _problems(raw) if problem.path[0] not in secret]
+    problems += [
+        Problem(
+            (key,),
+            "holds a secret, which is not supported yet; remove it, or set it as plain text if it is none",
+        )
+        for key in secret
+    ]
+    if problems:
+        raise ConfigError(sorted(problems, key=lambda problem: problem.path), stack)
+    return StackConfig.model_validate(raw)
+
+
+def _problems(raw: Mapping[str, object]) -> Iterator[Problem]:
+    try:
+        StackConfig.model_validate(raw)
+    except ValidationError as error:
+        yield from from_pydantic(error, StackConfig)
+    yield from relations.problems(raw)
+
+
+def _structure(text: str) -> object:
+    """Pulumi hands mappings and lists over as JSON, everything else as it is."""
+    if not text.startswith(("{", "[")):
+        return text
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text

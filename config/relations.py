@@ -1,0 +1,107 @@
+"""Checks that compare several keys.
+
+They read the configuration as it was written, to report together with the checks of single keys, and leave to
+those whatever is not well-formed.
+"""
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+
+from config.errors import Key, Problem, show
+from config.fields import LARGEST_COUNT, NAME_LENGTH, quantity
+from config.models import Limits, Requests, expand
+
+Raw = Mapping[str, object]
+
+
+def problems(raw: Raw) -> Iterator[Problem]:
+    """Every contradiction between keys."""
+    cluster, server = _mapping(raw.get("cluster")), _mapping(raw.get("server"))
+    environments = [_mapping(environment) for environment in _items(raw.get("environments"))]
+    yield from _repeated_images(_items(cluster.get("images")))
+    yield from _repeated_host_ports(_items(cluster.get("port_mappings")))
+    yield from _service(server, cluster)
+    yield from _resources(("server",), server)
+    yield from _environment_names(environments)
+    for index, environment in enumerate(environments):
+        yield from _resources(("environments", index), environment)
+
+
+def _repeated_images(images: list[object]) -> Iterator[Problem]:
+    for index, image in enumerate(images):
+        if image in images[:index]:
+            yield Problem(("cluster", "images", index), "is listed twice; remove one", show(image))
+
+
+def _repeated_host_ports(mappings: list[object]) -> Iterator[Problem]:
+    seen: dict[tuple[int, str], int] = {}
+    for index, mapping in enumerate(map(_mapping, mappings)):
+        port = mapping.get("host_port")
+        if not isinstance(port, int):
+            continue
+        first = seen.setdefault((port, str(mapping.get("protocol", "TCP"))), index)
+        if first != index:
+            path = ("cluster", "port_mappings", index, "host_port")
+            yield Problem(path, f"is taken by port_mappings[{first}]; choose a free port", show(port))
+
+
+def _service(server: Raw, cluster: Raw) -> Iterator[Problem]:
+    port, service_type = server.get("node_port"), server.get("service_type")
+    if port is not None and service_type != "NodePort":
+        remedy = "works only with service_type: NodePort; add that, or remove node_port"
+        yield Problem(("server", "node_port"), remedy, show(port))
+    if service_type == "LoadBalancer" and cluster.get("provider") == "kind":
+        remedy = "kind has no load balancers; write NodePort and add its node_port to cluster.port_mappings"
+        yield Problem(("server", "service_type"), remedy, show(service_type))
+
+
+def _resources(owner: tuple[Key, ...], settings: Raw) -> Iterator[Problem]:
+    resources = _mapping(settings.get("resources"))
+    requests = {**Requests().model_dump(), **_mapping(resources.get("requests"))}
+    limits = {**Limits().model_dump(), **_mapping(resources.get("limits"))}
+    for what in Requests.model_fields:
+        request, limit = _quantity(requests[what]), _quantity(limits[what])
+        if request is not None and limit is not None and request > limit:
+            yield Problem(
+                (*owner, "resources", "limits", what),
+                f"is below requests.{what}, {show(requests[what])}; raise this or lower that",
+                show(limits[what]),
+            )
+
+
+def _environment_names(environments: list[Raw]) -> Iterator[Problem]:
+    owners: dict[str, int] = {}
+    for index, environment in enumerate(environments):
+        path = ("environments", index, "name")
+        name, count = environment.get("name"), environment.get("count")
+        if not isinstance(name, str) or not (
+            count is None or (type(count) is int and 1 <= count <= LARGEST_COUNT)
+        ):
+            continue
+        names = expand(name, count)
+        excess = len(names[-1]) - NAME_LENGTH
+        if len(name) <= NAME_LENGTH and excess > 0:
+            yield Problem(
+                path, f'is too long with its number, as in "{names[-1]}"; shorten it by {excess}', show(name)
+            )
+        taken = next((each for each in names if each in owners), None)
+        if taken is not None:
+            yield Problem(
+                path, f'"{taken}" is an environment of environments[{owners[taken]}]; rename one', show(name)
+            )
+        owners = dict.fromkeys(names, index) | owners
+
+
+def _quantity(value: object) -> Decimal | None:
+    try:
+        return quantity(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def _mapping(value: object) -> Raw:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _items(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
