@@ -1,0 +1,42 @@
+"""Where clusters come from: one module a provider, behind one `Cluster` component."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+if TYPE_CHECKING:
+    from config import ClusterConfig
+
+
+class Cluster(pulumi.ComponentResource):
+    """A cluster, whatever the provider; nothing above it knows which cloud it is on."""
+
+    name: str
+    identifier: pulumi.Output[str]
+    """One per incarnation: a cluster that is created anew gets another."""
+    kubeconfig: pulumi.Output[str]
+    """A secret."""
+    provider: kubernetes.Provider
+    deleted_with: pulumi.Resource | None = None
+    """What takes all objects on the cluster along when it is deleted, for the option of that name."""
+
+    _local_images: Mapping[str, pulumi.Output[str]]
+
+    def image(self, reference: str) -> pulumi.Input[str]:
+        """The name by which pods use an image: for a local one, its name on the nodes once it is loaded."""
+        return self._local_images.get(reference, reference)
+
+
+def provision(config: "ClusterConfig") -> Cluster:
+    """Create the cluster that the configuration describes.
+
+    Raises:
+        pulumi.RunError: This machine lacks something it needs; the message names it.
+    """
+    match config.provider:
+        case "kind":
+            from providers.kind import KindCluster  # noqa: PLC0415
+
+            return KindCluster("cluster", config)
