@@ -1,0 +1,108 @@
+"""One isolated Pulumi stack under the real engine, and what an operation did as plain data."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from pulumi import automation
+
+PROJECT = "envfleet"
+STACK = "test"
+Program = Callable[[], None]
+
+
+class Step(NamedTuple):
+    """What the engine did, or would do, to one resource."""
+
+    op: str  # "create", "update", "delete", "replace", …
+    type: str  # "kubernetes:core/v1:Pod"
+    name: str  # the last part of the URN
+
+
+@dataclass(frozen=True)
+class PulumiStack:
+    """A stack with its own home, state and passphrase.
+
+    Operations run an inline program: no language host, and breakpoints work. They return the set of
+    steps other than "same", and raise `automation.CommandError` when the engine fails.
+    """
+
+    automation: automation.Stack
+
+    def preview(self, program: Program) -> set[Step]:
+        """Return what `up` would do."""
+        steps: set[Step] = set()
+        self.automation.preview(program=program, on_event=_recorder(steps))
+        return steps
+
+    def up(self, program: Program) -> set[Step]:
+        """Update the stack and return what was done."""
+        steps: set[Step] = set()
+        self.automation.up(program=program, on_event=_recorder(steps))
+        return steps
+
+    def destroy(self) -> set[Step]:
+        """Delete every resource and return what was deleted."""
+        steps: set[Step] = set()
+        self.automation.destroy(on_event=_recorder(steps))
+        return steps
+
+    def outputs(self) -> automation.OutputMap:
+        """Return the outputs of the last update."""
+        return self.automation.outputs()
+
+    def exported_state(self) -> str:
+        """Return what `pulumi stack export` prints; the Automation API's own export shows secrets."""
+        workspace = self.automation.workspace
+        environment = {"PULUMI_HOME": workspace.pulumi_home, **workspace.env_vars}
+        command = ["stack", "export", "--stack", self.automation.name]
+        return workspace.pulumi_command.run(command, workspace.work_dir, environment).stdout
+
+
+@contextmanager
+def run_stack(directory: Path, toolchain: Path, environment: Mapping[str, str]) -> Iterator[PulumiStack]:
+    """Create a stack inside the empty `directory`; destroy what it deployed in the end.
+
+    `toolchain` is a directory with `bin/pulumi` and `pulumi/plugins`.
+    `environment` is added to that of the `pulumi` processes.
+    """
+    home, state, work = (directory / part for part in ("home", "state", "work"))
+    for path in (home, state, work):
+        path.mkdir()
+    (home / "plugins").symlink_to(toolchain / "pulumi" / "plugins")
+    stack = PulumiStack(
+        automation.create_stack(
+            STACK,
+            project_name=PROJECT,
+            program=lambda: None,
+            opts=automation.LocalWorkspaceOptions(
+                work_dir=str(work),
+                pulumi_home=str(home),
+                pulumi_command=automation.PulumiCommand(root=str(toolchain)),
+                project_settings=automation.ProjectSettings(name=PROJECT, runtime="python", main=str(work)),
+                env_vars={
+                    "PULUMI_BACKEND_URL": state.as_uri(),
+                    "PULUMI_CONFIG_PASSPHRASE": "test",
+                    "PULUMI_SKIP_UPDATE_CHECK": "true",
+                    "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+                    "PULUMI_IGNORE_AMBIENT_PLUGINS": "true",  # that are on PATH
+                    **environment,
+                },
+            ),
+        )
+    )
+    try:
+        yield stack
+    finally:
+        stack.destroy()
+
+
+def _recorder(steps: set[Step]) -> Callable[[automation.EngineEvent], None]:
+    def record(event: automation.EngineEvent) -> None:
+        if event.resource_pre_event and event.resource_pre_event.metadata.op != automation.OpType.SAME:
+            metadata = event.resource_pre_event.metadata
+            steps.add(Step(metadata.op.value, metadata.type, metadata.urn.rsplit("::", 1)[-1]))
+
+    return record
