@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.table import Table
 
 from toolchain import debian, engine, images, tools
-from toolchain.layout import BIN, HOME, TOOLS, VERSIONS
+from toolchain.layout import HOME, TOOLS, VERSIONS
 from toolchain.progress import StepError, console
 
 BUILT_LATER = "nothing: `make up` makes it"
@@ -67,7 +67,7 @@ def _missing_engine() -> Finding:
 
 def _tool(tool: tools.Tool) -> Finding:
     if tools.present(tool):
-        target = (BIN / tool.name).readlink()
+        target = tool.link.readlink()
         ours = TOOLS in target.parents
         return Finding(tool.name, True, f"{tool.version} in {HOME.name}/" if ours else f"yours, {target}")
     if found := tools.on_path(tool):

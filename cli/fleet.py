@@ -4,6 +4,7 @@ import json
 import subprocess
 import time
 from typing import Any
+from urllib.parse import urlparse
 
 from rich.table import Table
 
@@ -21,7 +22,8 @@ def environments(stack: Stack) -> list[dict[str, Any]]:
         StepError: The control server does not answer.
     """
     outputs = stack.outputs()
-    service = f"/api/v1/namespaces/{outputs['namespace']}/services/{outputs['server']['name']}:http"
+    server = urlparse(outputs["server"]).hostname or ""
+    service = f"/api/v1/namespaces/{outputs['namespace']}/services/{server.split('.')[0]}:http"
     with stack.kubeconfig() as kubeconfig:
         get = ("kubectl", "--kubeconfig", kubeconfig, "get", "--raw")
         answer = run(*get, f"{service}/proxy/v1/environments", env=stack.environ)
@@ -43,7 +45,7 @@ def show(stack: Stack) -> bool:
         )
         table.add_row(row["name"], status, row["url"], row["image"], str(row["restarts"]))
     console.print(table)
-    console.print(f"Control server: {outputs['server']['url']}")
+    console.print(f"Control server: {outputs['server']}")
     if rows:
         console.print(f"From this machine: [bold]make connect ENV={rows[0]['name']}[/]")
     return all(row["ready"] for row in rows)
@@ -51,14 +53,14 @@ def show(stack: Stack) -> bool:
 
 def connect(stack: Stack, name: str, port: int) -> None:
     """Forward a local port to an environment until interrupted; reconnects when the pod is replaced."""
-    urls = {environment["name"]: environment["url"] for environment in stack.outputs()["environments"]}
-    if name not in urls:
-        raise StepError(f"stack {stack.name} has no environment {name!r}. It has: {', '.join(sorted(urls))}")
-    remote = urls[name].rsplit(":", 1)[-1]
-    namespace = stack.outputs()["namespace"]
-    console.print(f"http://127.0.0.1:{port} -> {urls[name]} (Ctrl-C ends it)")
+    outputs = stack.outputs()
+    known = outputs["environments"]
+    if name not in known:
+        raise StepError(f"stack {stack.name} has no environment {name!r}. It has: {', '.join(sorted(known))}")
+    url = urlparse(known[name]["url"])
+    console.print(f"http://127.0.0.1:{port} -> {url.geturl()} (Ctrl-C ends it)")
     with stack.kubeconfig() as kubeconfig:
-        forward = ("kubectl", "--kubeconfig", str(kubeconfig), "--namespace", namespace, "port-forward")
+        forward = ("kubectl", "--kubeconfig", str(kubeconfig), "--namespace", outputs["namespace"], "port-forward")
         while True:
-            subprocess.run([*forward, f"service/{name}", f"{port}:{remote}"], env=stack.environ, check=False)
+            subprocess.run([*forward, f"service/{name}", f"{port}:{url.port}"], env=stack.environ, check=False)
             time.sleep(RECONNECT_SECONDS)

@@ -25,6 +25,7 @@ PULUMI_SCRIPTS = {
     "pulumi-language-python-exec": "python/cmd/pulumi-language-python-exec",
     "pulumi-resource-pulumi-python": "python/dist/pulumi-resource-pulumi-python",
 }
+PLUGIN = "pulumi-resource-kubernetes"
 SUMS = "SHA256SUMS"
 VERSION_ARGUMENTS = {"kubectl": ("version", "--client")}
 
@@ -49,6 +50,13 @@ class Tool:
         """Where this version is kept."""
         return TOOLS / f"{self.name}-{self.version}"
 
+    @property
+    def link(self) -> Path:
+        """Where it is found: Pulumi warns about a provider plugin on PATH, so that one is elsewhere."""
+        if self.name == PLUGIN:
+            return PULUMI_HOME / "plugins" / f"resource-kubernetes-v{self.version}" / PLUGIN
+        return BIN / self.name
+
     def fill(self, template: str) -> str:
         """Fill a template of versions.toml for this machine."""
         machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
@@ -69,10 +77,9 @@ def ensure(*names: str) -> None:
 
 def present(tool: Tool) -> bool:
     """Whether the tool is there, in the pinned version or from PATH."""
-    link = BIN / tool.name
-    if not link.exists():
+    if not tool.link.exists():
         return False
-    target = link.readlink()
+    target = tool.link.readlink()
     return target.parent == tool.folder or TOOLS not in target.parents
 
 
@@ -111,28 +118,27 @@ def export(folder: Path) -> None:
 
 
 def _acquire(tool: Tool) -> None:
-    BIN.mkdir(parents=True, exist_ok=True)
     if found := on_path(tool):
         program, version = found
         console.print(f"Using {tool.name} {version} from {program}")
-        _link(program, BIN)
+        _link(tool, program)
         return
+    if not tool.folder.exists():
+        _fetch(tool)
+    # Only the tool itself: `pulumi` finds its language host beside its own file, and warns about one on PATH.
+    _link(tool, tool.folder / tool.name)
+
+
+def _fetch(tool: Tool) -> None:
+    """Fill the tool's folder from the first source that has it; it appears whole or not at all."""
     staging = tool.folder.with_name(tool.folder.name + ".part")
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir(parents=True)
     if not any(source(tool, staging) for source in (_from_cache, _from_release, _from_source)):
         raise StepError(f"{tool.name} {tool.version} can be had from no source on {sys.platform}")
-    shutil.rmtree(tool.folder, ignore_errors=True)
-    staging.rename(tool.folder)
-    for file in tool.folder.iterdir():
+    for file in staging.iterdir():
         file.chmod(0o755)
-    # Only the tool itself: `pulumi` finds its language host beside its own file, and warns about one on PATH.
-    _link(tool.folder / tool.name, BIN)
-    if tool.name == "pulumi-resource-kubernetes":
-        # Found as an installed plugin; on PATH alone every run would warn about it.
-        plugin = PULUMI_HOME / "plugins" / f"resource-kubernetes-v{tool.version}"
-        plugin.mkdir(parents=True, exist_ok=True)
-        _link(tool.folder / tool.name, plugin)
+    staging.rename(tool.folder)
 
 
 def _from_cache(tool: Tool, target: Path) -> bool:
@@ -189,10 +195,10 @@ def _from_whole(tool: Tool, target: Path) -> bool:
     return True
 
 
-def _link(program: Path, folder: Path) -> None:
-    link = folder / program.name
-    link.unlink(missing_ok=True)
-    link.symlink_to(program)
+def _link(tool: Tool, program: Path) -> None:
+    tool.link.parent.mkdir(parents=True, exist_ok=True)
+    tool.link.unlink(missing_ok=True)
+    tool.link.symlink_to(program)
 
 
 def _version_of(program: str, name: str) -> str | None:

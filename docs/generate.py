@@ -1,0 +1,211 @@
+"""Writes docs/configuration.md: run by `make docs`.
+
+Keys, types, defaults and meanings come from the models in `config`, constraints and messages from its checks.
+"""
+
+import copy
+import inspect
+import json
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import yaml
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from config import ConfigError, models, parse
+from config.errors import Problem
+
+PAGE = Path(__file__).with_name("configuration.md")
+EXAMPLE = Path(__file__).with_name("example.yaml")
+
+Yaml = Any  # what a YAML file may hold
+Place = tuple[str | int, ...]  # keys and indices, from the top of a configuration
+STACK = "dev"
+
+# A table each: title, model, and where the example has one.
+SECTIONS: tuple[tuple[str, type[BaseModel], Place], ...] = (
+    ("The stack", models.StackConfig, ()),
+    ("cluster", models.KindConfig, ("cluster",)),
+    ("cluster.port_mappings", models.PortMapping, ("cluster", "port_mappings", 0)),
+    ("server", models.ServerConfig, ("server",)),
+    ("environments", models.EnvironmentConfig, ("environments", 0)),
+    ("resources", models.Resources, ("environments", 0, "resources")),
+    ("resources.requests", models.Requests, ("environments", 0, "resources", "requests")),
+    ("resources.limits", models.Limits, ("environments", 0, "resources", "limits")),
+)
+WORDS: dict[object, str] = {str: "string", int: "whole number", bool: "true or false"}
+# Values that a check may refuse. The answer to the first of each type is the key's rule, since it is nonsense
+# everywhere; the answers to the others are exceptions from the rule.
+NUMBERS = (-1, 2)
+STRINGS = ("?", "untagged", "server", "default", "0", "512", "0.1m")
+KEYS = ("?", "ENVFLEET_X", "PORT", "LOG_LEVEL", "kubernetes.io/x")
+MISTAKEN = """\
+cluster:
+  provider: kind
+  worker_node: 2
+server:
+  image: envfleet/server
+  node_port: 30080
+environments:
+  - name: Echo
+    image: envfleet/echo:0.1.0
+    count: 0
+  - name: guess
+    image: envfleet/guess:0.1.0
+    resources: {requests: {memory: 1Gi}}
+  - image: envfleet/echo:0.1.0
+    port: "8000"
+"""
+HEAD = """\
+<!-- Written by `make docs` from config/models.py and docs/example.yaml: edit those. -->
+# Configuration
+
+A stack's configuration is its file `Pulumi.NAME.yaml`. The keys of the first table stand there under
+`config:`, with `envfleet:` in front; [an example with every key](#every-key) is at the end.
+All of it is checked before anything is created. Values have exactly the type that is given here (`"8000"` is
+no number), and unknown keys are refused.
+
+Repeated host ports, images and environment names, a request above its limit, and a `node_port` without
+`service_type: NodePort` are refused too. [What mistakes look like](#mistakes) shows the answers.
+"""
+
+
+def page() -> str:
+    """The text of the whole page."""
+    example = read_example()
+    parse(example, STACK)
+    return "\n".join(
+        [
+            HEAD,
+            *(line for title, model, place in SECTIONS for line in section(title, model, place, example)),
+            "## Every key",
+            "",
+            f"```yaml\n{EXAMPLE.read_text()}```",
+            "",
+            "## Mistakes",
+            "",
+            "All are reported at once, each with its key, its value and what to write instead. For example:",
+            "",
+            f"```yaml\n{MISTAKEN}```",
+            "",
+            f"```text\n{ConfigError(problems(yaml.safe_load(MISTAKEN)), STACK)}\n```",
+            "",
+        ]
+    )
+
+
+def read_example() -> dict[str, Yaml]:
+    """The example, its keys without the project's name."""
+    written = yaml.safe_load(EXAMPLE.read_text())["config"]
+    return {key.removeprefix("envfleet:"): value for key, value in written.items()}
+
+
+def section(title: str, model: type[BaseModel], place: Place, example: Yaml) -> Iterator[str]:
+    """A model: what it is, and a table of its keys."""
+    yield from (f"## {title}", "", inspect.cleandoc(model.__doc__ or ""), "")
+    yield from ("| Key | Type | Default | Meaning | Example |", "|---|---|---|---|---|")
+    for name, field in model.model_fields.items():
+        if not field.description:
+            raise SystemExit(f"error: {model.__name__}.{name} has no docstring")
+        key = (*place, name)
+        written = kind(field.annotation)
+        nested = "](#" in written  # which has a table of its own
+        said = [] if nested or written.startswith("`") else rules(key, example)
+        meaning = "<br>".join([field.description, *said])
+        shown = "" if nested else code(at(example, key))
+        yield f"| `{name}` | {written} | {default(key, field, example)} | {meaning} | {shown} |"
+    yield ""
+
+
+def kind(annotation: object) -> str:
+    """A type in the words of someone who writes YAML."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        text = " or ".join(code(value) for value in arguments)
+    elif origin in {Union, types.UnionType}:
+        text = " or ".join(kind(argument) for argument in arguments if argument is not types.NoneType)
+    elif origin is list:
+        text = f"list of {kind(arguments[0])}".replace("string", "strings")
+    elif origin is dict:
+        text = f"mapping of name to {kind(arguments[1])}"
+    elif origin is Annotated:
+        text = kind(arguments[0])
+    elif titles := [title for title, model, _ in SECTIONS if model is annotation]:
+        text = f"[{titles[0]}](#{titles[0].replace('.', '')})"
+    else:
+        text = WORDS[annotation]
+    return text
+
+
+def default(key: Place, field: FieldInfo, example: Yaml) -> str:
+    """A key's default; one that the model has not is found by leaving the key out."""
+    value = field.default
+    if field.is_required():
+        without = copy.deepcopy(example)
+        del at(without, key[:-1])[key[-1]]
+        if problems(without):
+            return "required"
+        value = at(parse(without, STACK).model_dump(), key)
+    if value is None:
+        return "none"
+    return "as below" if isinstance(value, BaseModel) else code(value)
+
+
+def rules(key: Place, example: Yaml) -> list[str]:
+    """What the checks of a key demand, in their own words."""
+    found: dict[str, str] = {}
+    for shown, value in probes(at(example, key)):
+        mistaken = copy.deepcopy(example)
+        at(mistaken, key[:-1])[key[-1]] = value
+        answer = next((each.remedy for each in problems(mistaken) if each.path[: len(key)] == key), "")
+        said = answer.partition(";")[0]
+        if said and shown in {str(NUMBERS[0]), STRINGS[0], KEYS[0]}:
+            found.setdefault(said, f"{answer[0].upper()}{answer[1:]}.")
+        elif said:
+            found.setdefault(said, f"Refused: `{shown}`, {answer}.")
+    return list(found.values())
+
+
+def probes(value: Yaml) -> Iterator[tuple[str, Yaml]]:
+    """Values of the same shape as this one, each with the part of it that a check may object to."""
+    match value:
+        case bool():
+            pass
+        case int():
+            yield from ((str(number), number) for number in NUMBERS)
+        case str():
+            yield from ((text, text) for text in STRINGS)
+        case [str(), *_]:
+            yield from ((text, [text]) for text in STRINGS)
+        case dict():
+            name, inner = next(iter(value.items()))
+            yield from ((key, {key: inner}) for key in KEYS)
+            yield from ((shown, {name: probe}) for shown, probe in probes(inner))
+
+
+def problems(config: dict[str, Yaml]) -> tuple[Problem, ...]:
+    """What is wrong with a configuration."""
+    try:
+        parse(config, STACK)
+    except ConfigError as error:
+        return error.problems
+    return ()
+
+
+def at(config: Yaml, place: Place) -> Yaml:
+    """The part of a configuration at a place."""
+    for key in place:
+        config = config[key]
+    return config
+
+
+def code(value: Yaml) -> str:
+    """A value as code within a table."""
+    return f"`{json.dumps(value)}`"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
