@@ -6,7 +6,7 @@ PYTHON ?= python3
 UV ?= uv
 ENVFLEET := .venv/bin/envfleet
 
-.PHONY: help up down preview ps connect doctor images env test test-unit test-engine test-e2e lint requirements clean
+.PHONY: help up down preview ps connect doctor images env test test-unit test-engine test-e2e lint docs requirements clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -50,6 +50,9 @@ test-engine: .venv-dev ## The real Pulumi engine against a control plane without
 
 test-e2e: .venv-dev ## A real kind cluster with real pods
 	@.venv/bin/pytest tests/e2e
+
+docs: .venv ## Write the configuration reference anew from the types
+	@.venv/bin/python docs/generate.py
 
 requirements: ## Pin dependencies anew from pyproject.toml
 	@set -e; compile="$(UV) pip compile --quiet --upgrade --generate-hashes --python-version 3.11 --universal \

@@ -1,6 +1,7 @@
 """What runs in a stack, as a table, and the way to it from this machine."""
 
 import json
+import socket
 import subprocess
 import time
 from typing import Any
@@ -11,7 +12,8 @@ from rich.table import Table
 from cli.stack import Stack
 from toolchain.progress import StepError, console, run
 
-READY_MARK = {True: "[green]Ready[/]", False: "[red]not ready[/]"}
+READY = "[green]Ready[/]"
+NOT_READY = "[red]not ready:[/]"
 RECONNECT_SECONDS = 1
 
 
@@ -38,11 +40,7 @@ def show(stack: Stack) -> bool:
     for column in ("Environment", "Status", "URL inside the cluster", "Image", "Restarts"):
         table.add_column(column, overflow="fold")
     for row in rows:
-        status = (
-            READY_MARK[row["ready"]]
-            if row["ready"]
-            else f"{READY_MARK[False]} {row['reason'] or row['phase']}"
-        )
+        status = READY if row["ready"] else f"{NOT_READY} {row['reason'] or row['phase']}"
         table.add_row(row["name"], status, row["url"], row["image"], str(row["restarts"]))
     console.print(table)
     console.print(f"Control server: {outputs['server']}")
@@ -52,15 +50,25 @@ def show(stack: Stack) -> bool:
 
 
 def connect(stack: Stack, name: str, port: int) -> None:
-    """Forward a local port to an environment until interrupted; reconnects when the pod is replaced."""
+    """Forward a local port to an environment until interrupted; reconnects when the pod is replaced.
+
+    Raises:
+        StepError: There is no such environment, or the port is taken.
+    """
     outputs = stack.outputs()
     known = outputs["environments"]
     if name not in known:
         raise StepError(f"stack {stack.name} has no environment {name!r}. It has: {', '.join(sorted(known))}")
+    with socket.socket() as probe:
+        if probe.connect_ex(("127.0.0.1", port)) == 0:
+            raise StepError(
+                f"port {port} of this machine is taken: choose another one, such as PORT={port + 1}"
+            )
     url = urlparse(known[name]["url"])
     console.print(f"http://127.0.0.1:{port} -> {url.geturl()} (Ctrl-C ends it)")
     with stack.kubeconfig() as kubeconfig:
-        forward = ("kubectl", "--kubeconfig", str(kubeconfig), "--namespace", outputs["namespace"], "port-forward")
+        kubectl = ("kubectl", "--kubeconfig", str(kubeconfig), "--namespace", outputs["namespace"])
+        forward = (*kubectl, "port-forward", f"service/{name}", f"{port}:{url.port}")
         while True:
-            subprocess.run([*forward, f"service/{name}", f"{port}:{url.port}"], env=stack.environ, check=False)
+            subprocess.run(forward, env=stack.environ, check=False)
             time.sleep(RECONNECT_SECONDS)

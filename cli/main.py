@@ -1,6 +1,7 @@
 """The commands. Each is a thin layer over `toolchain` and Pulumi; `envfleet COMMAND --help` explains it."""
 
 import shlex
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -108,6 +109,9 @@ def doctor() -> None:
 
 def main() -> None:
     """Run a command; an expected failure ends in one message instead of a traceback."""
+    # Ended by a signal, `with` blocks still remove what they made.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _frame: sys.exit(128 + number))
     try:
         app()
     except StepError as error:

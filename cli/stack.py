@@ -16,7 +16,7 @@ import psutil
 import yaml
 
 from toolchain.environ import environ
-from toolchain.layout import ROOT
+from toolchain.layout import HOME, ROOT
 from toolchain.progress import StepError, console
 
 PROJECT = "envfleet"
@@ -81,7 +81,7 @@ class Stack:
     @contextmanager
     def kubeconfig(self) -> Iterator[Path]:
         """The cluster's kubeconfig in a file that only this user can read, removed at the end."""
-        with tempfile.TemporaryDirectory(prefix="envfleet-") as folder:
+        with tempfile.TemporaryDirectory(prefix="kubeconfig-", dir=HOME) as folder:
             file = Path(folder) / "kubeconfig"
             file.touch(mode=0o600)
             file.write_text(self.outputs()["kubeconfig"])
