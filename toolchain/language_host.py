@@ -11,6 +11,7 @@ the project's virtual environment must be first on PATH.
 import json
 import os
 import queue
+import select
 import signal
 import subprocess
 import sys
@@ -109,10 +110,13 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         yield language_pb2.RunPluginResponse(exitcode=child.wait())
 
     def Cancel(self, request: Any, context: Any) -> Any:
+        self.end()
+        return empty_pb2.Empty()
+
+    def end(self) -> None:
         """End what runs, gently."""
         for child in self._children:
             _end(child)
-        return empty_pb2.Empty()
 
     def _start(
         self,
@@ -168,15 +172,26 @@ def main() -> None:
         ("grpc.max_send_message_length", MESSAGE_BYTES),
     ]
     server = grpc.server(futures.ThreadPoolExecutor(16), options=limits)
-    language_pb2_grpc.add_LanguageRuntimeServicer_to_server(LanguageHost(engine), server)
+    host = LanguageHost(engine)
+    language_pb2_grpc.add_LanguageRuntimeServicer_to_server(host, server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     print(port, flush=True)
+    threading.Thread(target=_wait_for_hang_up, args=(stop,), daemon=True).start()
     stop.wait()
+    host.end()
     server.stop(grace=1)
+
+
+def _wait_for_hang_up(stop: threading.Event) -> None:
+    """An engine that was killed tells nobody, but it no longer reads what we print."""
+    output = select.poll()
+    output.register(sys.stdout.fileno(), 0)  # errors only
+    output.poll()
+    stop.set()
 
 
 if __name__ == "__main__":

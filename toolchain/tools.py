@@ -69,10 +69,11 @@ def ensure(*names: str) -> None:
     Raises:
         StepError: A tool can be had from none of its sources.
     """
-    for name in names:
-        tool = Tool(name=name, **VERSIONS[name])
-        if not present(tool):
-            _acquire(tool)
+    missing = [tool for name in names if not present(tool := Tool(name=name, **VERSIONS[name]))]
+    for tool in missing:
+        _acquire(tool)
+    if missing:
+        golang.clean()
 
 
 def present(tool: Tool) -> bool:
