@@ -10,6 +10,7 @@ from urllib.parse import urlparse
 from rich.table import Table
 
 from cli.stack import Stack
+from toolchain.layout import HOME
 from toolchain.progress import StepError, console, run
 
 READY = "[green]Ready[/]"
@@ -27,8 +28,8 @@ def environments(stack: Stack) -> list[dict[str, Any]]:
     server = urlparse(outputs["server"]).hostname or ""
     service = f"/api/v1/namespaces/{outputs['namespace']}/services/{server.split('.')[0]}:http"
     with stack.kubeconfig() as kubeconfig:
-        get = ("kubectl", "--kubeconfig", kubeconfig, "get", "--raw")
-        answer = run(*get, f"{service}/proxy/v1/environments", env=stack.environ)
+        path = f"{service}/proxy/v1/environments"
+        answer = run("kubectl", f"--kubeconfig={kubeconfig}", "get", "--raw", path, env=stack.environ)
     return list(json.loads(answer))
 
 
@@ -67,8 +68,14 @@ def connect(stack: Stack, name: str, port: int) -> None:
     url = urlparse(known[name]["url"])
     console.print(f"http://127.0.0.1:{port} -> {url.geturl()} (Ctrl-C ends it)")
     with stack.kubeconfig() as kubeconfig:
-        kubectl = ("kubectl", "--kubeconfig", str(kubeconfig), "--namespace", outputs["namespace"])
-        forward = (*kubectl, "port-forward", f"service/{name}", f"{port}:{url.port}")
+        kubectl = ("kubectl", f"--kubeconfig={kubeconfig}", f"--cache-dir={HOME / 'cache' / 'kubectl'}")
+        forward = (
+            *kubectl,
+            f"--namespace={outputs['namespace']}",
+            "port-forward",
+            f"service/{name}",
+            f"{port}:{url.port}",
+        )
         while True:
             subprocess.run(forward, env=stack.environ, check=False)
             time.sleep(RECONNECT_SECONDS)

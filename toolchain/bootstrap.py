@@ -58,6 +58,7 @@ def find_uv() -> str:
             *pip,
             "install",
             "--quiet",
+            "--no-cache-dir",
             "--target",
             str(HOME / "uv"),
             "--no-deps",
@@ -99,7 +100,9 @@ def download_uv(hashed_requirement: str, target: Path) -> None:
 
 def run(*command: str) -> None:
     """Run a command, its output shown; end the program if it fails."""
-    if (code := subprocess.run(command, cwd=ROOT, check=False).returncode) != 0:
+    # The cache is project-local as all else, unless the user has chosen a place for it.
+    env = {"UV_CACHE_DIR": str(HOME / "cache" / "uv"), **os.environ}
+    if (code := subprocess.run(command, cwd=ROOT, env=env, check=False).returncode) != 0:
         sys.exit(f"error: `{' '.join(command)}` ended with {code}")
 
 

