@@ -22,7 +22,8 @@ StackName = Annotated[
 
 
 def prepare(stack: Stack) -> None:
-    """Have what the stack needs on this machine: tools, and for kind also an engine and images."""
+    """Check the configuration, then have what it needs: tools, and for kind also an engine and images."""
+    stack.validate()
     tools.ensure("pulumi", "pulumi-resource-kubernetes", "kubectl")
     if stack.provider == "kind":
         tools.ensure("kind")

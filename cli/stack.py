@@ -42,10 +42,24 @@ class Stack:
 
     @property
     def provider(self) -> str | None:
-        """`cluster.provider` of the configuration file, not validated: it tells which tools are needed."""
-        config = (yaml.safe_load(self.file.read_text()) or {}).get("config", {})
-        cluster = config.get(f"{PROJECT}:cluster")
+        """`cluster.provider` as it is written, which may be wrong: a stack can always be destroyed."""
+        cluster = self._written().get("cluster")
         return cluster.get("provider") if isinstance(cluster, dict) else None
+
+    def validate(self) -> None:
+        """Check the configuration file as the program will, before anything is fetched or started.
+
+        Raises:
+            StepError: With every problem that it has.
+        """
+        from config import ConfigError, parse  # noqa: PLC0415 (imports Pulumi: a second that `ps` need not wait)
+
+        written = self._written()
+        secret = {key for key, value in written.items() if isinstance(value, dict) and "secure" in value}
+        try:
+            parse(written, self.name, secret)
+        except ConfigError as error:
+            raise StepError(str(error)) from None
 
     def select(self) -> None:
         """Make the stack if the backend does not have it, and free it of what a killed run left."""
@@ -86,6 +100,12 @@ class Stack:
             file.touch(mode=0o600)
             file.write_text(self.outputs()["kubeconfig"])
             yield file
+
+    def _written(self) -> dict[str, Any]:
+        """The project's keys in the configuration file, without the project's name in front."""
+        config = (yaml.safe_load(self.file.read_text()) or {}).get("config") or {}
+        prefix = f"{PROJECT}:"
+        return {key.removeprefix(prefix): value for key, value in config.items() if key.startswith(prefix)}
 
     def _ask(self, *arguments: str) -> str:
         asked = subprocess.run(

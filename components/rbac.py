@@ -38,7 +38,7 @@ def server_role(args: RbacArgs) -> rbac.RoleInitArgs:
         metadata=args.identity(SERVER).metadata(),
         rules=[
             rbac.PolicyRuleArgs(
-                api_groups=[""], resources=["pods", "services"], verbs=["get", "list", "watch"]
+                api_groups=[""], resources=["pods", "services"], verbs=["list"]
             )
         ],
     )

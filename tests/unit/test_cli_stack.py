@@ -73,3 +73,22 @@ def test_removing_a_stack_takes_its_salt_out_of_the_file_and_nothing_else(stack,
     monkeypatch.setattr(stack, "pulumi", lambda *arguments: None)
     stack.remove()
     assert stack.file.read_text() == written
+
+
+def test_a_mistake_in_the_file_is_reported_before_anything_is_started(stack):
+    stack.file.write_text("config:\n  envfleet:cluster:\n    provider: kindd\n  envfleet:environments: 3\n")
+    with pytest.raises(StepError) as caught:
+        stack.validate()
+    assert 'envfleet:cluster.provider = "kindd"' in str(caught.value)
+    assert "envfleet:environments = 3" in str(caught.value)
+
+
+def test_the_development_stack_is_valid():
+    stacks.Stack("dev").validate()
+
+
+def test_an_encrypted_value_is_never_printed(stack):
+    stack.file.write_text("config:\n  envfleet:namespace:\n    secure: canary\n")
+    with pytest.raises(StepError) as caught:
+        stack.validate()
+    assert "canary" not in str(caught.value)
