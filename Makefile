@@ -9,7 +9,7 @@ ENVFLEET := .venv/bin/envfleet
 .PHONY: help up down preview ps connect doctor images env test test-unit test-engine test-e2e lint docs requirements clean
 
 help: ## List the targets
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{gsub("[$$][$$]", "$$"); printf "  make %-12s %s\n", $$1, $$2}'
 
 up: .venv ## Bring a stack up (STACK=dev): tools, engine, images, cluster, fleet
 	@$(ENVFLEET) up --stack $(STACK)

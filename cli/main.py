@@ -110,13 +110,11 @@ def doctor() -> None:
 
 def main() -> None:
     """Run a command; an expected failure ends in one message instead of a traceback."""
-    # Ended by a signal, `with` blocks still remove what they made.
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    # Ended by a signal, `with` blocks still remove what they made. A shell's background job ignores SIGINT.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _frame: sys.exit(128 + number))
     try:
         app()
     except StepError as error:
         console.print(f"[red]error:[/] {error}", markup=True, soft_wrap=True)
         sys.exit(1)
-    except KeyboardInterrupt:
-        sys.exit(130)

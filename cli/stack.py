@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import socket
 import subprocess
 import tempfile
@@ -20,6 +21,7 @@ from toolchain.layout import HOME, ROOT
 from toolchain.progress import StepError, console
 
 PROJECT = "envfleet"
+SALT = re.compile(r"^encryptionsalt:.*\n?", re.MULTILINE)
 
 
 class Stack:
@@ -63,14 +65,19 @@ class Stack:
 
     def select(self) -> None:
         """Make the stack if the backend does not have it, and free it of what a killed run left."""
-        if self.name not in self._listed():
+        if not self.exists():
             self._forget_salt()
+            written = self.file.read_text()
             self.pulumi("stack", "init", self.name)
+            # Pulumi adds the salt of the passphrase, and loses blank lines on the way.
+            if salt := SALT.search(self.file.read_text()):
+                self.file.write_text(f"{written.rstrip()}\n{salt[0]}")
         self.clear_stale_lock()
 
     def exists(self) -> bool:
         """Whether the backend has this stack."""
-        return self.name in self._listed()
+        listed = json.loads(self._ask("stack", "ls", "--json"))
+        return self.name in {stack["name"].rsplit("/", 1)[-1] for stack in listed}
 
     def remove(self) -> None:
         """Remove the (empty) stack from the backend; its configuration file stays as it was written."""
@@ -83,7 +90,9 @@ class Stack:
         Raises:
             StepError: It failed; what went wrong stands above, in Pulumi's words.
         """
-        code = subprocess.run(["pulumi", *arguments], cwd=ROOT, env=self.environ, check=False).returncode
+        process = subprocess.Popen(["pulumi", *arguments], cwd=ROOT, env=self.environ)
+        with _signals_for(process):
+            code = process.wait()
         if code != 0:
             raise StepError(f"`pulumi {' '.join(arguments)}` ended with {code}")
 
@@ -117,15 +126,11 @@ class Stack:
             )
         return asked.stdout
 
-    def _listed(self) -> set[str]:
-        return {stack["name"].rsplit("/", 1)[-1] for stack in json.loads(self._ask("stack", "ls", "--json"))}
-
     def _forget_salt(self) -> None:
         """Drop the `encryptionsalt` of a stack that is no more: a new passphrase would not fit it."""
         text = self.file.read_text()
-        kept = re.sub(r"^encryptionsalt:.*\n?", "", text, flags=re.MULTILINE)
-        if kept != text:
-            self.file.write_text(kept)
+        if SALT.search(text):
+            self.file.write_text(SALT.sub("", text))
 
     def clear_stale_lock(self) -> None:
         """Remove the lock of a Pulumi that was killed on this machine; a living one keeps its lock."""
@@ -139,6 +144,22 @@ class Stack:
             if lock["hostname"] == socket.gethostname() and not _is_pulumi(lock["pid"]):
                 console.print(f"An earlier run (process {lock['pid']}) was killed: its lock is removed.")
                 file.unlink()
+
+
+@contextmanager
+def _signals_for(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Leave signals to Pulumi, which then stops in an orderly way, and wait for it.
+
+    Ctrl-C reaches it from the terminal as it reaches us, and a second one would make it stop at once.
+    """
+    handlers = {signal.SIGINT: lambda *_: None}
+    handlers |= dict.fromkeys((signal.SIGTERM, signal.SIGHUP), lambda *_: process.terminate())
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _is_pulumi(pid: int) -> bool:

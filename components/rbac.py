@@ -36,11 +36,7 @@ def server_role(args: RbacArgs) -> rbac.RoleInitArgs:
     """Exactly what the server does: read the pods and services of its namespace."""
     return rbac.RoleInitArgs(
         metadata=args.identity(SERVER).metadata(),
-        rules=[
-            rbac.PolicyRuleArgs(
-                api_groups=[""], resources=["pods", "services"], verbs=["list"]
-            )
-        ],
+        rules=[rbac.PolicyRuleArgs(api_groups=[""], resources=["pods", "services"], verbs=["list"])],
     )
 
 

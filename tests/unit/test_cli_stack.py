@@ -92,3 +92,30 @@ def test_an_encrypted_value_is_never_printed(stack):
     with pytest.raises(StepError) as caught:
         stack.validate()
     assert "canary" not in str(caught.value)
+
+
+def test_a_new_stack_adds_its_salt_to_the_file_and_keeps_every_blank_line(stack, monkeypatch):
+    stack.file.write_text("# our stack\n\nconfig:\n  envfleet:namespace: a # comment\n")
+    written = stack.file.read_text()
+
+    def init(*arguments: str) -> None:
+        stack.file.write_text("config:\n  envfleet:namespace: a\nencryptionsalt: v1:abc=\n")
+
+    monkeypatch.setattr(stack, "pulumi", init)
+    monkeypatch.setattr(stack, "exists", lambda: False)
+    stack.select()
+    assert stack.file.read_text() == written + "encryptionsalt: v1:abc=\n"
+
+
+def test_a_signal_lets_pulumi_stop_in_an_orderly_way_and_waits_for_it(stack, tmp_path, monkeypatch):
+    pulumi = tmp_path / "pulumi"
+    pulumi.write_text(
+        "#!/bin/bash\ntrap 'sleep 0.3; echo orderly >> said; exit 3' TERM\n"
+        f"kill -TERM {os.getpid()}\nfor _ in {{1..50}}; do sleep 0.1; done\n"
+    )
+    pulumi.chmod(0o755)
+    stack.__dict__["environ"] = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(StepError, match="ended with 3"):
+        stack.pulumi("up")
+    assert (tmp_path / "said").read_text() == "orderly\n"
