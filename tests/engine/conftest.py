@@ -21,11 +21,9 @@
 A pod labelled `envfleet.test/fate: image-pull-error | crash-loop | never-ready` meets that fate.
 """
 
-import copy
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pulumi
@@ -36,29 +34,13 @@ from components.fleet import Fleet, FleetArgs
 from config import parse
 from tests.engine.control_plane import PROGRAMS, ControlPlane, run_control_plane
 from tests.engine.decoy import Decoy, run_decoy
-from tests.engine.pulumi_stack import STACK, Program, PulumiStack, Step, run_stack
+from tests.engine.fleets import DeployedFleet, small_fleet
+from tests.engine.pulumi_stack import STACK, Program, PulumiStack, run_stack
 from toolchain import layout, tools
 
 NewStack = Callable[[], AbstractContextManager[PulumiStack]]
 KubernetesProvider = Callable[[], kubernetes.Provider]
 FleetProgram = Callable[[Mapping[str, object]], Program]
-
-
-@dataclass(frozen=True)
-class DeployedFleet:
-    """A fleet, as `pulumi up` of a fresh stack made it."""
-
-    stack: PulumiStack
-    steps: set[Step]  # of that update
-    raw: Mapping[str, object]
-
-    @property
-    def namespace(self) -> str:
-        return self.raw["namespace"]
-
-    def changed(self) -> dict:
-        """Return a copy of the configuration, to be changed."""
-        return copy.deepcopy(self.raw)
 
 
 @pytest.fixture(scope="session")
@@ -85,16 +67,22 @@ def _control_plane_is_alive(request: pytest.FixtureRequest) -> None:
         request.getfixturevalue("control_plane").check()
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(scope="session")
 def decoy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Decoy]:
-    with run_decoy(tmp_path_factory.mktemp("home")) as running, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KUBECONFIG", str(running.kubeconfig))
+    with run_decoy(tmp_path_factory.mktemp("home")) as running:
         yield running
+
+
+@pytest.fixture(autouse=True)
+def _programs_see_the_decoy(decoy: Decoy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inline programs run in this process, and `kubernetes.Provider` reads its environment."""
+    monkeypatch.setenv("KUBECONFIG", str(decoy.kubeconfig))
 
 
 @pytest.fixture(scope="session")
 def new_stack(toolchain: Path, decoy: Decoy, tmp_path_factory: pytest.TempPathFactory) -> NewStack:
-    return lambda: run_stack(tmp_path_factory.mktemp("stack"), toolchain, {"HOME": str(decoy.home)})
+    environment = {"HOME": str(decoy.home), "KUBECONFIG": str(decoy.kubeconfig)}
+    return lambda: run_stack(tmp_path_factory.mktemp("stack"), toolchain, environment)
 
 
 @pytest.fixture
@@ -144,15 +132,3 @@ def deployed_fleet(
     raw = small_fleet(new_namespace())
     with new_stack() as running:
         yield DeployedFleet(running, running.up(fleet_program(raw)), raw)
-
-
-def small_fleet(namespace: str) -> dict:
-    """Return the configuration of a server and two environments."""
-    return {
-        "namespace": namespace,
-        "server": {"image": "test/server:1"},
-        "environments": [
-            {"name": "echo", "image": "test/echo:1", "labels": {"example.com/team": "a"}},
-            {"name": "guess", "image": "test/guess:1", "env": {"GUESS_HIGHEST": "10"}},
-        ],
-    }

@@ -37,6 +37,49 @@ NODE_CAPACITY = {"cpu": "32", "memory": "256Gi", "pods": "500"}
 # A Unix socket in the scratch directory, in the one spelling that etcd and its clients share.
 ETCD_URL = "unix://etcd:0"
 PEER_URL = "unix://etcd-peer:0"
+ETCD_FLAGS = (
+    "--data-dir=etcd",
+    "--unsafe-no-fsync",  # the data dies with the test
+    f"--listen-client-urls={ETCD_URL}",
+    f"--advertise-client-urls={ETCD_URL}",
+    f"--listen-peer-urls={PEER_URL}",
+    f"--initial-advertise-peer-urls={PEER_URL}",
+    f"--initial-cluster=default={PEER_URL}",
+    "--log-level=warn",
+)
+API_SERVER_FLAGS = (
+    f"--etcd-servers={ETCD_URL}",
+    f"--bind-address={LOOPBACK}",
+    "--permit-port-sharing=true",  # with `_reserved_port`
+    "--client-ca-file=ca.crt",
+    "--tls-cert-file=server.crt",
+    "--tls-private-key-file=server.key",
+    "--allow-privileged=true",  # as every real cluster: what refuses a pod is admission
+    "--authorization-mode=Node,RBAC",
+    "--anonymous-auth=false",
+    "--service-account-issuer=https://kubernetes.default.svc",
+    "--service-account-key-file=service-account.key",
+    "--service-account-signing-key-file=service-account.key",
+    "--service-cluster-ip-range=10.96.0.0/16",
+)
+SCHEDULER_FLAGS = (
+    "--kubeconfig=kubeconfig",
+    "--leader-elect=false",
+    "--secure-port=0",
+    "--kube-api-qps=500",
+    "--kube-api-burst=1000",
+)
+CONTROLLER_MANAGER_FLAGS = (
+    *SCHEDULER_FLAGS,
+    "--root-ca-file=ca.crt",
+    "--service-account-private-key-file=service-account.key",
+)
+KWOK_FLAGS = (
+    "--kubeconfig=kubeconfig",
+    "--manage-all-nodes",
+    "--node-lease-duration-seconds=40",
+    "--cidr=10.0.0.0/16",  # of the pods
+)
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None)
 
@@ -50,15 +93,9 @@ class ControlPlane:
     """A running control plane: `directory` holds its scratch files and one log per process."""
 
     directory: Path
-    url: str
     kubeconfig: str  # YAML, self-contained
-    client: httpx.Client  # at `url`, as a member of system:masters
+    client: httpx.Client  # of the API server, as a member of system:masters
     _processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
-
-    @property
-    def kubeconfig_path(self) -> Path:
-        """The file that holds `kubeconfig`."""
-        return self.directory / "kubeconfig"
 
     def check(self) -> None:
         """Raise ControlPlaneError, with the end of its log, if any process is no longer running."""
@@ -81,65 +118,19 @@ def run_control_plane(directory: Path, binaries: Path, *, nodes: int = 2) -> Ite
         url = f"https://{LOOPBACK}:{port}"
         kubeconfig = _write_credentials(directory, url)
         client = cleanup.enter_context(_client(directory, url))
-        plane = ControlPlane(directory, url, kubeconfig, client)
+        plane = ControlPlane(directory, kubeconfig, client)
         cleanup.callback(_kill, plane._processes)
 
-        _start(plane, "etcd", binaries, *_ETCD_FLAGS)
-        _start(plane, "kube-apiserver", binaries, f"--secure-port={port}", *_API_SERVER_FLAGS)
+        _start(plane, "etcd", binaries, *ETCD_FLAGS)
+        _start(plane, "kube-apiserver", binaries, f"--secure-port={port}", *API_SERVER_FLAGS)
         _wait(plane, "the API server to be ready", lambda: client.get("/readyz").is_success)
-        _start(plane, "kube-controller-manager", binaries, *_CONTROLLER_MANAGER_FLAGS)
-        _start(plane, "kube-scheduler", binaries, *_SCHEDULER_FLAGS)
-        _start(plane, "kwok", binaries, "--config", str(STAGES), *_KWOK_FLAGS)
+        _start(plane, "kube-controller-manager", binaries, *CONTROLLER_MANAGER_FLAGS)
+        _start(plane, "kube-scheduler", binaries, *SCHEDULER_FLAGS)
+        _start(plane, "kwok", binaries, "--config", str(STAGES), *KWOK_FLAGS)
         for number in range(nodes):
             client.post("/api/v1/nodes", json=_node(number)).raise_for_status()
         _wait(plane, f"{nodes} nodes to be ready", lambda: _schedulable_nodes(client) == nodes)
         yield plane
-
-
-_ETCD_FLAGS = (
-    "--data-dir=etcd",
-    "--unsafe-no-fsync",  # the data dies with the test
-    f"--listen-client-urls={ETCD_URL}",
-    f"--advertise-client-urls={ETCD_URL}",
-    f"--listen-peer-urls={PEER_URL}",
-    f"--initial-advertise-peer-urls={PEER_URL}",
-    f"--initial-cluster=default={PEER_URL}",
-    "--log-level=warn",
-)
-_API_SERVER_FLAGS = (
-    f"--etcd-servers={ETCD_URL}",
-    f"--bind-address={LOOPBACK}",
-    "--permit-port-sharing=true",  # with `_reserved_port`
-    "--client-ca-file=ca.crt",
-    "--tls-cert-file=server.crt",
-    "--tls-private-key-file=server.key",
-    "--allow-privileged=true",  # as every real cluster: what refuses a pod is admission
-    "--authorization-mode=Node,RBAC",
-    "--anonymous-auth=false",
-    "--service-account-issuer=https://kubernetes.default.svc",
-    "--service-account-key-file=service-account.key",
-    "--service-account-signing-key-file=service-account.key",
-    "--service-cluster-ip-range=10.96.0.0/16",
-)
-_FAST_CLIENT_FLAGS = ("--kube-api-qps=500", "--kube-api-burst=1000")
-_CONTROLLER_FLAGS = (
-    "--kubeconfig=kubeconfig",
-    "--leader-elect=false",
-    "--secure-port=0",
-    *_FAST_CLIENT_FLAGS,
-)
-_CONTROLLER_MANAGER_FLAGS = (
-    *_CONTROLLER_FLAGS,
-    "--root-ca-file=ca.crt",
-    "--service-account-private-key-file=service-account.key",
-)
-_SCHEDULER_FLAGS = _CONTROLLER_FLAGS
-_KWOK_FLAGS = (
-    "--kubeconfig=kubeconfig",
-    "--manage-all-nodes",
-    "--node-lease-duration-seconds=40",
-    "--cidr=10.0.0.0/16",  # of the pods
-)
 
 
 @contextmanager

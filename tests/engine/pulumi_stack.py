@@ -1,5 +1,6 @@
 """One isolated Pulumi stack under the real engine, and what an operation did as plain data."""
 
+import gc
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,30 +34,20 @@ class PulumiStack:
 
     def preview(self, program: Program) -> set[Step]:
         """Return what `up` would do."""
-        steps: set[Step] = set()
-        self.automation.preview(program=program, on_event=_recorder(steps))
-        return steps
+        return _recorded(self.automation.preview, program=program)
 
     def up(self, program: Program) -> set[Step]:
         """Update the stack and return what was done."""
-        steps: set[Step] = set()
-        self.automation.up(program=program, on_event=_recorder(steps))
-        return steps
+        return _recorded(self.automation.up, program=program)
 
     def destroy(self) -> set[Step]:
         """Delete every resource and return what was deleted."""
-        steps: set[Step] = set()
-        self.automation.destroy(on_event=_recorder(steps))
-        return steps
-
-    def outputs(self) -> automation.OutputMap:
-        """Return the outputs of the last update."""
-        return self.automation.outputs()
+        return _recorded(self.automation.destroy)
 
     def exported_state(self) -> str:
         """Return what `pulumi stack export` prints; the Automation API's own export shows secrets."""
         workspace = self.automation.workspace
-        environment = {"PULUMI_HOME": workspace.pulumi_home, **workspace.env_vars}
+        environment = {"PULUMI_HOME": str(workspace.pulumi_home), **workspace.env_vars}
         command = ["stack", "export", "--stack", self.automation.name]
         return workspace.pulumi_command.run(command, workspace.work_dir, environment).stdout
 
@@ -99,10 +90,20 @@ def run_stack(directory: Path, toolchain: Path, environment: Mapping[str, str]) 
         stack.destroy()
 
 
-def _recorder(steps: set[Step]) -> Callable[[automation.EngineEvent], None]:
+def _recorded(operation: Callable[..., object], **arguments: object) -> set[Step]:
+    """Run an operation of the Automation API and return its steps other than "same"."""
+    steps: set[Step] = set()
+
     def record(event: automation.EngineEvent) -> None:
         if event.resource_pre_event and event.resource_pre_event.metadata.op != automation.OpType.SAME:
             metadata = event.resource_pre_event.metadata
             steps.add(Step(metadata.op.value, metadata.type, metadata.urn.rsplit("::", 1)[-1]))
 
-    return record
+    try:
+        operation(on_event=record, **arguments)
+    except automation.CommandError:
+        # Coroutines of the aborted program, if collected later, could do so while pytest parses the source
+        # of the failed test, which ends the whole run (pytest-dev/pytest#10763).
+        gc.collect()
+        raise
+    return steps

@@ -12,13 +12,13 @@ import pytest
 from tests.engine.control_plane import PROGRAMS, ControlPlane, ControlPlaneError, run_control_plane
 
 
-def processes_in(directory: Path) -> set[str]:
-    """Return the commands of the running processes whose working directory is `directory`."""
-    names = set()
-    for process in psutil.process_iter(["cwd", "cmdline", "status"]):
-        if process.info["cwd"] == str(directory) and process.info["status"] != psutil.STATUS_ZOMBIE:
-            names.add(process.info["cmdline"][0])
-    return names
+def processes_in(directory: Path) -> dict[str, psutil.Process]:
+    """Return the running processes whose working directory is `directory`, by their command."""
+    return {
+        process.info["cmdline"][0]: process
+        for process in psutil.process_iter(["cwd", "cmdline", "status"])
+        if process.info["cwd"] == str(directory) and process.info["status"] != psutil.STATUS_ZOMBIE
+    }
 
 
 def wait_for_pod(control_plane: ControlPlane, name: str) -> dict:
@@ -77,7 +77,7 @@ def test_a_start_that_fails_half_way_stops_what_it_has_started(toolchain, tmp_pa
         pass
 
     assert (scratch / "kube-apiserver.log").stat().st_size  # it did run
-    assert processes_in(scratch) == set()
+    assert processes_in(scratch) == {}
 
 
 def test_a_killed_test_run_takes_its_control_plane_with_it(toolchain, tmp_path):
@@ -96,10 +96,13 @@ def test_a_killed_test_run_takes_its_control_plane_with_it(toolchain, tmp_path):
         text=True,
     ) as run:
         assert run.stdout.readline() == "ready\n"
-        assert processes_in(scratch) == set(PROGRAMS)
+        assert processes_in(scratch).keys() == set(PROGRAMS)
         run.send_signal(signal.SIGKILL)
 
     deadline = time.monotonic() + 5
     while processes_in(scratch) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert processes_in(scratch) == set()
+    left = processes_in(scratch)
+    for process in left.values():
+        process.kill()
+    assert left == {}

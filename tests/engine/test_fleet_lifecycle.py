@@ -2,7 +2,7 @@
 
 from pulumi.automation import Deployment
 
-from tests.engine.conftest import small_fleet
+from tests.engine.fleets import small_fleet
 from tests.engine.inventory import all_objects
 
 
@@ -55,7 +55,8 @@ def test_a_change_touches_only_its_own_pods_and_destroy_leaves_the_cluster_as_it
 
     echo, guess, _ = raw["environments"]
     new = {"name": "new", "image": "test/echo:1", "count": 2}
-    stack.up(fleet_program({**raw, "environments": [{**echo, "image": "test/echo:2"}, guess, new]}))
+    changed = {**echo, "image": "test/echo:2", "env": {"VERBOSE": "1"}}
+    stack.up(fleet_program({**raw, "environments": [changed, guess, new]}))
     now = uids(control_plane, namespace)
 
     assert now.keys() == {"server", "echo", "guess", "new-0", "new-1"}

@@ -14,7 +14,7 @@ import yaml
 from pulumi.automation import ConfigValue
 
 import providers
-from tests.engine.conftest import small_fleet
+from tests.engine.fleets import small_fleet
 from toolchain import layout
 
 
@@ -82,7 +82,7 @@ def test_the_outputs_say_how_to_reach_everything_and_the_state_holds_no_plaintex
 
     stack.up(lambda: runpy.run_path(str(layout.ROOT / "__main__.py")))
 
-    outputs = stack.outputs()
+    outputs = stack.automation.outputs()
     assert outputs["kubeconfig"].secret
     assert {key: output.value for key, output in outputs.items()} == {
         "kubeconfig": kubeconfig,
