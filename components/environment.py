@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pulumi
+from pulumi.runtime.rpc import UNKNOWN
 from pulumi_kubernetes.core import v1 as core
 
 from components import pods, rbac
@@ -35,12 +36,13 @@ class EnvironmentArgs:
         return Identity(self.instance, "environment", self.name, self.namespace)
 
 
-def pod(args: EnvironmentArgs) -> core.PodInitArgs:
-    """The environment's Pod; ready when its health path answers."""
+def pod(args: EnvironmentArgs, node: str | None = None) -> core.PodInitArgs:
+    """The environment's Pod; ready when its health path answers. `node` is for previews: see Environments."""
     settings = args.settings
     return core.PodInitArgs(
         metadata=args.identity.metadata(settings.labels),
         spec=core.PodSpecArgs(
+            node_name=node,
             service_account_name=rbac.ENVIRONMENT,
             automount_service_account_token=False,
             enable_service_links=False,
@@ -100,9 +102,16 @@ class Environments(pulumi.ComponentResource):
             custom_timeouts=pulumi.CustomTimeouts(create="5m", update="5m", delete="2m"),
             delete_before_replace=True,  # the names are fixed, so two can't exist at once
         )
+        # A preview has the API server try out a replacement under the name that the old Pod still has, which
+        # it refuses: "pod updates may not change fields". What is known only later is not tried out, and the
+        # node is such a thing. With `ignore_changes`, a Pod that stays does not differ by it.
+        node = UNKNOWN if pulumi.runtime.is_dry_run() else None
+        replaced = pulumi.ResourceOptions.merge(
+            child, pulumi.ResourceOptions(ignore_changes=["spec.nodeName"])
+        )
         self.outputs = {}
         for environment in args:
-            core.Pod(f"{name}-{environment.name}-pod", pod(environment), child)
+            core.Pod(f"{name}-{environment.name}-pod", pod(environment, node), replaced)
             core.Service(f"{name}-{environment.name}-service", service(environment), child)
             self.outputs[environment.name] = {
                 "url": environment.identity.url(environment.settings.port),

@@ -1,6 +1,7 @@
 """Where clusters come from: one module a provider, behind one `Cluster` component."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import pulumi
@@ -22,7 +23,7 @@ class Cluster(pulumi.ComponentResource):
     deleted_with: pulumi.Resource | None = None
     """What takes all objects on the cluster along when it is deleted, for the option of that name."""
 
-    _local_images: Mapping[str, pulumi.Output[str]]
+    _local_images: Mapping[str, pulumi.Output[str]] = MappingProxyType({})
 
     def image(self, reference: str) -> pulumi.Input[str]:
         """The name by which pods use an image: for a local one, its name on the nodes once it is loaded."""

@@ -1,6 +1,5 @@
 """A cluster on this machine: Kubernetes nodes as containers, made by kind."""
 
-import re
 from typing import TYPE_CHECKING
 
 import pulumi
@@ -20,8 +19,8 @@ class KindCluster(Cluster):
     """A kind cluster, its local images, and the Kubernetes provider for what is put on it."""
 
     def __init__(self, name: str, config: "KindConfig", opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__("envfleet:providers:KindCluster", name, None, opts)
         image_ids = local_image_ids(config.images)
+        super().__init__("envfleet:providers:KindCluster", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
         owner = dynamic.Owner(f"{name}-owner", child)
         cluster = dynamic.Cluster(f"{name}-kind", cluster_inputs(config), owner.owner, child)
@@ -41,12 +40,12 @@ class KindCluster(Cluster):
             opts=pulumi.ResourceOptions(parent=self, deleted_with=cluster),
         )
         self._local_images = {
-            source: dynamic.Image(
-                f"{name}-image-{re.sub('[^a-z0-9]+', '-', source)}", cluster, source, image_id, child
-            ).reference
+            source: dynamic.Image(f"{name}-image-{source}", cluster, source, image_id, child).reference
             for source, image_id in image_ids.items()
         }
-        self.register_outputs({"identifier": self.identifier, "kubeconfig": self.kubeconfig})
+        self.register_outputs(
+            {"name": self.name, "identifier": self.identifier, "kubeconfig": self.kubeconfig}
+        )
 
 
 def local_image_ids(images: "Sequence[str]") -> dict[str, str]:

@@ -3,12 +3,11 @@
 Every call gets a kubeconfig of its own in a temporary directory, so the user's is never read or written.
 """
 
+import json
 import re
 import tempfile
 import time
 from pathlib import Path
-
-import yaml
 
 from providers.kind import engine
 from providers.kind.engine import CommandError, Container, KindError, run
@@ -78,14 +77,9 @@ def create(inputs: ClusterInputs, owner: str, image: str) -> str:
         with tempfile.TemporaryDirectory(prefix="envfleet-kind-") as folder:
             kubeconfig = Path(folder) / "kubeconfig"
             run(
-                "kind",
-                "create",
-                "cluster",
-                f"--kubeconfig={kubeconfig}",
-                "--config=-",
-                # kind cleans up by name, whoever made it; we do it by owner.
-                "--retain",
-                stdin=yaml.safe_dump(config),
+                # `--retain`, since kind cleans up by name, whoever made it; we do it by owner.
+                *("kind", "create", "cluster", f"--kubeconfig={kubeconfig}", "--config=-", "--retain"),
+                stdin=json.dumps(config),
                 timeout=limit,
                 **_environ(kubeconfig, KIND_EXPERIMENTAL_DOCKER_NETWORK=engine.network(owner)),
             )
@@ -132,9 +126,10 @@ def start(owner: str, timeout: float) -> None:
         KindError: They don't start, or are not Ready in time.
     """
     deadline = time.monotonic() + timeout
-    stopped = [container.id for container in engine.owned(owner) if not container.running]
     try:
-        run("docker", "start", *stopped)
+        for container in engine.owned(owner):
+            if not container.running:
+                run("docker", "start", container.id)
         wait_ready(owner, deadline)
     except CommandError as failed:
         raise KindError(f"the cluster's nodes were stopped and don't come back: {explain(failed)}") from None
@@ -154,13 +149,21 @@ def load_image(cluster: str, owner: str, source: str, image_id: str, reference: 
                 **_environ(Path(folder) / "kubeconfig"),
             )
         if engine.image_id(source) != image_id:
-            raise KindError(f"image {source} changed while it was being loaded. Run the same command again.")
-        names = (qualified(source), qualified(reference))
-        for node in engine.owned(owner):
-            if node.role in {"control-plane", "worker"}:
-                run(
-                    "docker", "exec", node.id, "ctr", "--namespace=k8s.io", "images", "tag", "--force", *names
-                )
+            raise KindError(
+                f"image {source} was built anew while it was being loaded. Run the same command again."
+            )
+        tag = (
+            "ctr",
+            "--namespace=k8s.io",
+            "images",
+            "tag",
+            "--force",
+            qualified(source),
+            qualified(reference),
+        )
+        for container in engine.owned(owner):
+            if container.role in {"control-plane", "worker"}:
+                run("docker", "exec", container.id, *tag)
     except CommandError as failed:
         raise KindError(f"can't load image {source} into {cluster!r}: {explain(failed)}") from None
 

@@ -10,7 +10,6 @@ import os
 import subprocess
 import time
 from dataclasses import dataclass
-from functools import cache
 
 from toolchain.layout import BIN
 
@@ -137,7 +136,6 @@ def remove(owner: str, timeout: float = 120) -> None:
             raise
 
 
-@cache
 def engine() -> Engine:
     """The running engine.
 
@@ -155,6 +153,6 @@ def image_id(reference: str) -> str | None:
     try:
         return run("docker", "image", "inspect", "--format", "{{.Id}}", reference)
     except CommandError as failed:
-        if "No such image" in failed.output:
+        if "no such image" in failed.output.lower():
             return None
         raise

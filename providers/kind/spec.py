@@ -1,6 +1,6 @@
 """What a kind cluster is made from: the resource's inputs, and the kind configuration they stand for."""
 
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 if TYPE_CHECKING:
     from config import KindConfig
@@ -19,7 +19,7 @@ class PortMapping(TypedDict):
 
 
 class ClusterInputs(TypedDict):
-    """Inputs of the `Cluster` resource; `owner` and `identifier` are added by the resources themselves."""
+    """Inputs of the `Cluster` resource, besides its owner."""
 
     name: str
     control_plane_nodes: int
@@ -31,26 +31,9 @@ class ClusterInputs(TypedDict):
 
 
 def cluster_inputs(config: "KindConfig") -> ClusterInputs:
-    """The part of the configuration that makes the cluster."""
-    inputs = ClusterInputs(
-        name=config.name,
-        control_plane_nodes=config.control_plane_nodes,
-        worker_nodes=config.worker_nodes,
-        port_mappings=[
-            PortMapping(
-                container_port=mapping.container_port,
-                host_port=mapping.host_port,
-                listen_address=mapping.listen_address,
-                protocol=mapping.protocol,
-            )
-            for mapping in config.port_mappings
-        ],
-        feature_gates=dict(config.feature_gates),
-        ready_timeout_seconds=config.ready_timeout_seconds,
-    )
-    if config.node_image is not None:
-        inputs["node_image"] = config.node_image
-    return inputs
+    """The part of the configuration that makes the cluster; the keys are the same."""
+    dumped = config.model_dump(exclude={"provider", "images"}, exclude_none=True)
+    return cast("ClusterInputs", dumped)
 
 
 def whole(value: Any) -> Any:  # noqa: ANN401 - any JSON value

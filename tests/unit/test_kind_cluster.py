@@ -68,7 +68,7 @@ def test_cluster_owner_provider_and_image_are_children_of_the_component(program)
         "cluster-owner": "pulumi-python:dynamic/kind:Owner",
         "cluster-kind": "pulumi-python:dynamic/kind:Cluster",
         "cluster-kubernetes": "pulumi:providers:kubernetes",
-        "cluster-image-envfleet-echo-0-1-0": "pulumi-python:dynamic/kind:Image",
+        f"cluster-image-{LOCAL}": "pulumi-python:dynamic/kind:Image",
     }
     assert all(request.parent.endswith("::cluster") for request in requests.values())
 
@@ -97,14 +97,14 @@ def test_local_image_is_named_by_content_and_others_are_as_they_were(program):
     assert cluster.image("redis:7.4") == "redis:7.4"
     on_nodes = cluster.image(LOCAL)
     assert isinstance(on_nodes, pulumi.Output)
-    loaded = requests["cluster-image-envfleet-echo-0-1-0"].object
+    loaded = requests[f"cluster-image-{LOCAL}"].object
     assert loaded["reference"] == f"{LOCAL}-0123456789ab"
 
 
 def test_pods_wait_until_their_image_is_loaded(program, event_loop_for_pulumi):
     _, cluster = program
     dependencies = asyncio.get_event_loop().run_until_complete(cluster.image(LOCAL).resources())
-    assert "cluster-image-envfleet-echo-0-1-0" in {resource._name for resource in dependencies}
+    assert f"cluster-image-{LOCAL}" in {resource._name for resource in dependencies}
 
 
 def test_missing_image_is_named_with_its_remedy(images):
