@@ -73,6 +73,7 @@ class Stack:
             if salt := SALT.search(self.file.read_text()):
                 self.file.write_text(f"{written.rstrip()}\n{salt[0]}")
         self.clear_stale_lock()
+        self._clear_pending_creates()
 
     def exists(self) -> bool:
         """Whether the backend has this stack."""
@@ -125,6 +126,23 @@ class Stack:
                 f"`pulumi {' '.join(arguments)}` ended with {asked.returncode}: {asked.stderr.strip()}"
             )
         return asked.stdout
+
+    def _clear_pending_creates(self) -> None:
+        """Forget creates that a killed run did not see the end of, of which Pulumi would warn for ever.
+
+        It can't know what they made, but our next create does: it finds it, by owner or name.
+        """
+        state = json.loads(self._ask("stack", "export", "--stack", self.name))
+        deployment = state["deployment"]
+        pending = deployment.get("pending_operations", [])
+        deployment["pending_operations"] = kept = [item for item in pending if item["type"] != "creating"]
+        if kept != pending:
+            lost = len(pending) - len(kept)
+            console.print(f"An earlier run was killed while it created {lost} resources: once more.")
+            with tempfile.NamedTemporaryFile("w", prefix="state-", suffix=".json", dir=HOME) as file:
+                json.dump(state, file)
+                file.flush()
+                self._ask("stack", "import", "--stack", self.name, "--file", file.name)
 
     def _forget_salt(self) -> None:
         """Drop the `encryptionsalt` of a stack that is no more: a new passphrase would not fit it."""

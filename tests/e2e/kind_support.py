@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import yaml
 
+from cli.stack import Stack
 from toolchain.layout import ROOT
 
 # The second ConfigMap is deleted with its cluster, as a fleet is; the first is not, as somebody's own object.
@@ -109,9 +111,10 @@ class KindStack:
 
     def recover(self) -> None:
         """Free the stack of what a killed `pulumi` left in the backend, as `envfleet up` does."""
-        assert self.pulumi("cancel", "--yes").code == 0
-        cleared = self.pulumi("refresh", "--yes", "--skip-preview", "--clear-pending-creates")
-        assert cleared.code == 0, cleared.output
+        with mock.patch("cli.stack.ROOT", self.folder):
+            stack = Stack(self.name)
+            with mock.patch.object(stack, "environ", self.environ):
+                stack.select()
 
     def preview(self) -> dict[str, dict[str, Any]]:
         """The planned steps that change something, by the resource's name."""
@@ -173,6 +176,12 @@ def network(environ: Mapping[str, str], cluster: str) -> str:
         environ, "ps", "--all", "--format={{.Networks}}", f"--filter=label=io.x-k8s.kind.cluster={cluster}"
     )
     return "".join(set(listed.splitlines()))
+
+
+def address(environ: Mapping[str, str], cluster: str) -> str:
+    """The address of a cluster's first control plane node, while it runs."""
+    fields = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}"
+    return docker(environ, "inspect", f"--format={fields}", f"{cluster}-control-plane")
 
 
 def on_node(environ: Mapping[str, str], cluster: str, *command: str) -> str:

@@ -178,11 +178,22 @@ def test_missing_local_image_is_named_with_its_remedy(one: KindStack) -> None:
     one.configure()
 
 
-def test_stopped_nodes_are_started(one: KindStack, environ: dict[str, str]) -> None:
+def test_stopped_nodes_are_started_though_docker_gives_them_other_addresses(
+    one: KindStack, environ: dict[str, str]
+) -> None:
     before = list(nodes(environ, one.name))
+    address = kind_support.address(environ, one.name)
     docker(environ, "stop", "--time=1", *before)
-    assert one.preview()["cluster-kind"]["op"] == "update"
-    assert f"kind cluster '{one.name}' is stopped" in one.up()
+    network = kind_support.network(environ, one.name)
+    taker = docker(
+        environ, "run", "--detach", f"--network={network}", "--entrypoint=sleep", images.node(), "infinity"
+    )
+    try:
+        assert one.preview()["cluster-kind"]["op"] == "update"
+        assert f"kind cluster '{one.name}' is stopped" in one.up()
+        assert kind_support.address(environ, one.name) != address
+    finally:
+        docker(environ, "rm", "--force", taker)
     assert nodes(environ, one.name) == dict.fromkeys(before, "running")
     assert config_maps(environ, one.name) == BOTH
 
@@ -260,6 +271,6 @@ def test_up_recovers_by_itself_after_everything_was_killed_halfway(
     half_made = nodes(environ, third.name)
     assert half_made != {}
     third.recover()
-    third.up()
+    assert "pending operations" not in third.up()
     assert nodes(environ, third.name).keys().isdisjoint(half_made)
     assert config_maps(environ, third.name) == BOTH

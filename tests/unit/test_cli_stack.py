@@ -4,6 +4,7 @@ import json
 import os
 import socket
 import subprocess
+from pathlib import Path
 
 import psutil
 import pytest
@@ -103,8 +104,32 @@ def test_a_new_stack_adds_its_salt_to_the_file_and_keeps_every_blank_line(stack,
 
     monkeypatch.setattr(stack, "pulumi", init)
     monkeypatch.setattr(stack, "exists", lambda: False)
+    monkeypatch.setattr(stack, "_ask", lambda *arguments: '{"deployment": {}}')
     stack.select()
     assert stack.file.read_text() == written + "encryptionsalt: v1:abc=\n"
+
+
+@pytest.mark.parametrize(
+    ("pending", "kept"),
+    [([], None), (["deleting"], None), (["creating"], []), (["creating", "deleting"], ["deleting"])],
+)
+def test_creates_that_a_killed_run_did_not_end_are_forgotten(stack, monkeypatch, tmp_path, pending, kept):
+    operations = [{"resource": {"urn": "urn"}, "type": kind} for kind in pending]
+    state = {"version": 3, "deployment": {"resources": [], "pending_operations": operations}}
+    imported = []
+
+    def ask(*arguments: str) -> str:
+        if "import" in arguments:
+            imported.append(json.loads(Path(arguments[-1]).read_text()))
+        return json.dumps(state)
+
+    monkeypatch.setattr(stacks, "HOME", tmp_path)
+    monkeypatch.setattr(stack, "exists", lambda: True)
+    monkeypatch.setattr(stack, "_ask", ask)
+    stack.select()
+    assert [
+        [operation["type"] for operation in new["deployment"]["pending_operations"]] for new in imported
+    ] == ([] if kept is None else [kept])
 
 
 def test_a_signal_lets_pulumi_stop_in_an_orderly_way_and_waits_for_it(stack, tmp_path, monkeypatch):
