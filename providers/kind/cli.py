@@ -7,12 +7,14 @@ import json
 import re
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from providers.kind import engine
 from providers.kind.engine import CommandError, Container, KindError, run
 from providers.kind.spec import ClusterInputs, kind_config
-from toolchain.layout import VERSIONS
+from toolchain.layout import HOME, VERSIONS
 
 _KUBECTL = ("kubectl", "--kubeconfig=/etc/kubernetes/admin.conf")
 _NOT_READY = '{range .items[*]}{.metadata.name}: {.status.conditions[?(@.type=="Ready")].message}{"\\n"}{end}'
@@ -74,14 +76,14 @@ def create(inputs: ClusterInputs, owner: str, image: str) -> str:
     running = engine.engine()
     config = kind_config(inputs, image, running.cgroup_version, running.default_runtime)
     try:
-        with tempfile.TemporaryDirectory(prefix="envfleet-kind-") as folder:
-            kubeconfig = Path(folder) / "kubeconfig"
+        with _scratch() as folder:
+            kubeconfig = folder / "kubeconfig"
             run(
                 # `--retain`, since kind cleans up by name, whoever made it; we do it by owner.
                 *("kind", "create", "cluster", f"--kubeconfig={kubeconfig}", "--config=-", "--retain"),
                 stdin=json.dumps(config),
                 timeout=limit,
-                **_environ(kubeconfig, KIND_EXPERIMENTAL_DOCKER_NETWORK=engine.network(owner)),
+                **_environ(folder, KIND_EXPERIMENTAL_DOCKER_NETWORK=engine.network(owner)),
             )
             wait_ready(owner, deadline)
             return kubeconfig.read_text()
@@ -142,28 +144,20 @@ def load_image(cluster: str, owner: str, source: str, image_id: str, reference: 
         KindError: The image is no longer the one with `image_id`, or it can't be loaded.
     """
     try:
-        with tempfile.TemporaryDirectory(prefix="envfleet-kind-") as folder:
+        with _scratch() as folder:
             run(
                 *("kind", "load", "docker-image", f"--name={cluster}", source),
                 timeout=600,
-                **_environ(Path(folder) / "kubeconfig"),
+                **_environ(folder),
             )
         if engine.image_id(source) != image_id:
             raise KindError(
                 f"image {source} was built anew while it was being loaded. Run the same command again."
             )
-        tag = (
-            "ctr",
-            "--namespace=k8s.io",
-            "images",
-            "tag",
-            "--force",
-            qualified(source),
-            qualified(reference),
-        )
+        tag = ("ctr", "--namespace=k8s.io", "images", "tag", "--force")
         for container in engine.owned(owner):
             if container.role in {"control-plane", "worker"}:
-                run("docker", "exec", container.id, *tag)
+                run("docker", "exec", container.id, *tag, qualified(source), qualified(reference))
     except CommandError as failed:
         raise KindError(f"can't load image {source} into {cluster!r}: {explain(failed)}") from None
 
@@ -203,5 +197,18 @@ def _why_not_ready(node: Container) -> str:
         return ""
 
 
-def _environ(kubeconfig: Path, **more: str) -> dict[str, str]:
-    return {"KUBECONFIG": str(kubeconfig), "KIND_EXPERIMENTAL_PROVIDER": "docker", **more}
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    """A temporary folder, in the project: what a killed kind leaves can be an image's size."""
+    HOME.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="kind-", dir=HOME) as folder:
+        yield Path(folder)
+
+
+def _environ(folder: Path, **more: str) -> dict[str, str]:
+    return {
+        "KUBECONFIG": str(folder / "kubeconfig"),
+        "TMPDIR": str(folder),
+        "KIND_EXPERIMENTAL_PROVIDER": "docker",
+        **more,
+    }
