@@ -54,18 +54,9 @@ def find_uv() -> str:
     requirement = ROOT / "toolchain" / "requirements-uv.txt"
     pip = [sys.executable, "-m", "pip"]
     if subprocess.run([*pip, "--version"], capture_output=True, check=False).returncode == 0:
-        run(
-            *pip,
-            "install",
-            "--quiet",
-            "--no-cache-dir",
-            "--target",
-            str(HOME / "uv"),
-            "--no-deps",
-            "--require-hashes",
-            "-r",
-            str(requirement),
-        )
+        # The target is a folder of ours, so root breaks nothing.
+        options = ("--quiet", "--no-cache-dir", "--no-deps", "--require-hashes", "--root-user-action=ignore")
+        run(*pip, "install", *options, "--target", str(HOME / "uv"), "-r", str(requirement))
     else:
         download_uv(requirement.read_text(), HOME / "uv")
     return str(own)
