@@ -37,9 +37,11 @@ def main() -> None:
         # --seed: Pulumi's own language host lists packages with pip.
         run(uv, "venv", "--quiet", "--seed", "--python", sys.executable, str(VENV))
     print(f"Installing {requirements.name} into .venv", flush=True)
-    run(uv, "pip", "install", "--python", str(VENV), "--require-hashes", "-r", str(requirements))
+    # Compiled once here: some machines forbid Python to do it later, and importing takes seconds then.
+    install = (uv, "pip", "install", "--python", str(VENV))
+    run(*install, "--compile-bytecode", "--require-hashes", "-r", str(requirements))
     # The project itself: puts the `envfleet` command on the environment's PATH.
-    run(uv, "pip", "install", "--quiet", "--python", str(VENV), "--no-deps", "--editable", str(ROOT))
+    run(*install, "--quiet", "--no-deps", "--editable", str(ROOT))
     stamp.write_text("\n".join([*installed, wanted]))
 
 
