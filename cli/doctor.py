@@ -17,12 +17,13 @@ NEEDED = ("pulumi", "pulumi-resource-kubernetes", "kind", "kubectl")
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the report; `remedy` is what to do when it is not there."""
+    """One line of the report; remedy: what to do when it is not there; blocking: `make up` can't do it."""
 
     what: str
     there: bool
     state: str
     remedy: str = ""
+    blocking: bool = False
 
 
 def report() -> bool:
@@ -32,7 +33,7 @@ def report() -> bool:
     for finding in findings:
         table.add_row("✓" if finding.there else "✗", finding.what, finding.state, finding.remedy)
     console.print(table)
-    return not any(finding.remedy.startswith("Install") for finding in findings)
+    return not any(finding.blocking for finding in findings)
 
 
 def _findings() -> Iterator[Finding]:
@@ -47,21 +48,28 @@ def _findings() -> Iterator[Finding]:
         yield Finding(
             "container engine", True, engine.docker("version", "--format", "{{.Server.Version}}").strip()
         )
-        for reference in (VERSIONS["node-image"]["local"], *images.contexts()):
-            there = images.exists(reference)
-            yield Finding(
-                f"image {reference}",
-                there,
-                "built" if there else "not here yet",
-                "" if there else BUILT_LATER,
-            )
+        yield _image(*(VERSIONS["node-image"][source] for source in ("local", "reference")))
+        for reference in images.contexts():
+            yield _image(reference)
+
+
+def _image(*references: str) -> Finding:
+    """An image that goes by one of these references."""
+    there = next(filter(images.exists, references), None)
+    if there:
+        return Finding(f"image {there}", True, "in the container engine")
+    return Finding(f"image {references[0]}", False, "not here yet", BUILT_LATER)
 
 
 def _missing_engine() -> Finding:
     if os.geteuid() == 0 and debian.available():
         return Finding("container engine", False, "none runs", "nothing: `make up` starts one of its own")
     return Finding(
-        "container engine", False, "none runs", "Install and start Docker, until `docker info` works"
+        "container engine",
+        False,
+        "none runs",
+        "Install and start Docker, until `docker info` works",
+        blocking=True,
     )
 
 

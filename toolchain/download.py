@@ -24,7 +24,7 @@ def fetch(url: str, sums_url: str, target: Path, progress: Step) -> Path:
 
     Raises:
         UnreachableError: One of the two addresses does not answer.
-        StepError: The checksum differs; the file is removed.
+        StepError: The checksum differs.
     """
     file = target / url.rsplit("/", 1)[-1]
     try:

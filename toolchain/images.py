@@ -6,14 +6,14 @@ What a registry can give is pulled, the rest is built here; an image that would 
 import hashlib
 import os
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from toolchain import debian, node_image
 from toolchain.engine import docker, import_root
-from toolchain.layout import HOME, ROOT, VERSIONS
-from toolchain.progress import StepError, console, run, step
+from toolchain.layout import ROOT, VERSIONS
+from toolchain.progress import StepError, console, step
+from toolchain.scratch import scratch
 
 TAG = "0.1.0"
 # Label on each image: the hash of what it was made from.
@@ -48,13 +48,15 @@ def ensure() -> None:
 
 def node() -> str:
     """Have the node image; returns its reference."""
+    programs = [VERSIONS[name] for name in node_image.PROGRAMS]
     return _pulled_or_built(
-        "node-image", node_image.build, Path(node_image.__file__).parent, VERSIONS["hyperkube"]
+        "node-image", node_image.build, Path(node_image.__file__).parent, debian.SUITE, programs
     )
 
 
 def _base() -> str:
-    return _pulled_or_built("base-image", _build_base, Path(__file__), BASE_PACKAGES)
+    certificates = recipe(MACHINE_CERTIFICATES)
+    return _pulled_or_built("base-image", _build_base, Path(__file__), debian.SUITE, certificates)
 
 
 def _pulled_or_built(name: str, build: Callable[[str, str], None], sources: Path, *inputs: object) -> str:
@@ -82,27 +84,35 @@ def _pulled_or_built(name: str, build: Callable[[str, str], None], sources: Path
 def _build_base(tag: str, label: str) -> None:
     """Debian with Python, and the certificates this machine trusts (its package mirror may need them)."""
     debian.unpack("Fetch the Debian image builder", "mmdebstrap", "containerd")
-    with tempfile.TemporaryDirectory(prefix="base-image-", dir=HOME) as scratch, step(f"Build {tag}"):
-        root = Path(scratch) / "root"
+    with scratch("base-image") as folder, step(f"Build {tag}"):
+        root = folder / "root"
         debian.bootstrap(root, "minbase", BASE_PACKAGES)
-        trusted = root / MACHINE_CERTIFICATES.relative_to("/")
-        shutil.copytree(MACHINE_CERTIFICATES, trusted, dirs_exist_ok=True)
-        run("chroot", root, "update-ca-certificates")
+        if MACHINE_CERTIFICATES.is_dir():
+            trusted = root / MACHINE_CERTIFICATES.relative_to("/")
+            shutil.copytree(MACHINE_CERTIFICATES, trusted, dirs_exist_ok=True)
+        debian.chroot(root, "update-ca-certificates")
         (root / "usr" / "bin" / "python").symlink_to("python3")
         import_root(root, tag, label, f"ENV PIP_CERT={CERTIFICATES} SSL_CERT_FILE={CERTIFICATES}")
 
 
 def exists(reference: str) -> bool:
     """Whether the engine has this image."""
-    return bool(docker("images", "--quiet", reference).strip())
+    return _inspect(reference, "{{.Id}}") is not None
 
 
 def _recipe_of(reference: str) -> str | None:
-    if not exists(reference):
-        return None
-    return docker(
-        "image", "inspect", "--format", f'{{{{index .Config.Labels "{RECIPE}"}}}}', reference
-    ).strip()
+    return _inspect(reference, f'{{{{index .Config.Labels "{RECIPE}"}}}}')
+
+
+def _inspect(reference: str, fields: str) -> str | None:
+    """What the engine knows of an image, or None if it has none of this name."""
+    try:
+        # Not `docker images`: that does not find `name:tag@digest`.
+        return docker("image", "inspect", "--format", fields, reference).strip()
+    except StepError as error:
+        if "no such image" in str(error).lower():
+            return None
+        raise
 
 
 def recipe(sources: Path, *inputs: object) -> str:

@@ -4,7 +4,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -97,29 +97,42 @@ def run(
     on_line: Callable[[str], None] | None = None,
     stdin: str | None = None,
 ) -> str:
-    """Run a command quietly and return what it printed (both streams).
+    """Run a command quietly and return its standard output.
+
+    on_line: gets each line of both streams as it comes; both are returned then.
 
     Raises:
-        StepError: It failed; carries the command and its last lines.
+        StepError: It failed, or is not there; carries the command and its last lines.
     """
-    with subprocess.Popen(
-        [str(part) for part in command],
-        cwd=cwd,
-        env=env,
-        stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
-        if stdin is not None and process.stdin:
-            process.stdin.write(stdin)
-            process.stdin.close()
-        lines: list[str] = []
-        for line in process.stdout or ():
-            lines.append(line)
-            if on_line:
-                on_line(line.rstrip())
+    words = [str(word) for word in command]
+    try:
+        process = subprocess.Popen(
+            words,
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            # Apart, since callers read the output, and programs warn on the other stream.
+            stderr=subprocess.STDOUT if on_line else subprocess.PIPE,
+            text=True,
+        )
+    except FileNotFoundError:
+        raise StepError(f"{words[0]} is not installed") from None
+    with process:
+        try:
+            said, warned = _follow(process.stdout, on_line) if on_line else process.communicate(stdin)
+        except BaseException:
+            process.terminate()  # else `with` waits until it ends by itself
+            raise
     if process.returncode != 0:
-        tail = "".join(lines[-20:]).rstrip()
-        raise StepError(f"`{' '.join(map(str, command))}` ended with {process.returncode}:\n{tail}")
-    return "".join(lines)
+        tail = "\n".join(f"{said}{warned}".splitlines()[-20:])
+        raise StepError(f"`{' '.join(words)}` ended with {process.returncode}:\n{tail}")
+    return said
+
+
+def _follow(output: Iterable[str] | None, on_line: Callable[[str], None]) -> tuple[str, str]:
+    lines = []
+    for line in output or ():
+        lines.append(line)
+        on_line(line.rstrip())
+    return "".join(lines), ""

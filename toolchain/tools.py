@@ -97,9 +97,15 @@ def on_path(tool: Tool) -> tuple[Path, str] | None:
 
 
 def cache() -> Path | None:
-    """The folder that ENVFLEET_TOOLCHAIN_CACHE names: `NAME.zst` files and their SHA256SUMS."""
+    """The folder that ENVFLEET_TOOLCHAIN_CACHE names: `NAME.zst` files and their SHA256SUMS.
+
+    Raises:
+        StepError: It names what is no folder; going on without it could mean an hour of building.
+    """
     named = os.environ.get("ENVFLEET_TOOLCHAIN_CACHE")
-    return Path(named) if named and Path(named).is_dir() else None
+    if named and not Path(named).is_dir():
+        raise StepError(f"ENVFLEET_TOOLCHAIN_CACHE={named} is not a folder: correct it, or unset it")
+    return Path(named) if named else None
 
 
 def export(folder: Path) -> None:
@@ -107,7 +113,8 @@ def export(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, entry in VERSIONS.items():
         kept = TOOLS / f"{name}-{entry.get('version')}"
-        if not kept.is_dir() or "part_of" in entry:
+        # What is a link belongs to a multi-call binary, which is written by itself.
+        if not kept.is_dir() or (kept / name).is_symlink():
             continue
         with step(f"Write {name} to {folder}"):
             download.compress(kept / name, folder / f"{name}.zst")
@@ -144,10 +151,10 @@ def _fetch(tool: Tool) -> None:
 
 def _from_cache(tool: Tool, target: Path) -> bool:
     folder = cache()
-    if folder is None or not (folder / f"{tool.part_of or tool.name}.zst").exists():
-        return False
-    if tool.part_of:
+    if folder and tool.part_of and (folder / f"{tool.part_of}.zst").exists():
         return _from_whole(tool, target)
+    if folder is None or not (folder / f"{tool.name}.zst").exists():
+        return False
     with step(f"Take {tool.name} {tool.version} from the cache {folder}"):
         sums = (folder / SUMS).read_text()
         download.decompress(download.verified(folder / f"{tool.name}.zst", sums), target / tool.name)

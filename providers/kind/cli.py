@@ -5,16 +5,14 @@ Every call gets a kubeconfig of its own in a temporary directory, so the user's 
 
 import json
 import re
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from providers.kind import engine
 from providers.kind.engine import CommandError, Container, KindError, run
 from providers.kind.spec import ClusterInputs, kind_config
-from toolchain.layout import HOME, VERSIONS
+from toolchain.layout import VERSIONS
+from toolchain.scratch import scratch
 
 _KUBECTL = ("kubectl", "--kubeconfig=/etc/kubernetes/admin.conf")
 _NOT_READY = '{range .items[*]}{.metadata.name}: {.status.conditions[?(@.type=="Ready")].message}{"\\n"}{end}'
@@ -76,7 +74,7 @@ def create(inputs: ClusterInputs, owner: str, image: str) -> str:
     running = engine.engine()
     config = kind_config(inputs, image, running.cgroup_version, running.default_runtime)
     try:
-        with _scratch() as folder:
+        with scratch("kind") as folder:
             kubeconfig = folder / "kubeconfig"
             run(
                 # `--retain`, since kind cleans up by name, whoever made it; we do it by owner.
@@ -144,7 +142,7 @@ def load_image(cluster: str, owner: str, source: str, image_id: str, reference: 
         KindError: The image is no longer the one with `image_id`, or it can't be loaded.
     """
     try:
-        with _scratch() as folder:
+        with scratch("kind") as folder:
             run(
                 *("kind", "load", "docker-image", f"--name={cluster}", source),
                 timeout=600,
@@ -195,14 +193,6 @@ def _why_not_ready(node: Container) -> str:
         return run("docker", "exec", node.id, *_KUBECTL, "get", "nodes", "--output", f"jsonpath={_NOT_READY}")
     except CommandError:
         return ""
-
-
-@contextmanager
-def _scratch() -> Iterator[Path]:
-    """A temporary folder, in the project: what a killed kind leaves can be an image's size."""
-    HOME.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="kind-", dir=HOME) as folder:
-        yield Path(folder)
 
 
 def _environ(folder: Path, **more: str) -> dict[str, str]:

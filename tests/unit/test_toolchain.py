@@ -125,6 +125,20 @@ def test_the_cache_of_one_clone_serves_another(home, monkeypatch):
     assert (home / "other" / "bin" / "kind").read_bytes() == b"program"
 
 
+def test_a_cache_holds_a_program_that_was_downloaded_by_itself(home):
+    tool = tools.Tool(name="kubectl", **VERSIONS["kubectl"])
+    tool.folder.mkdir(parents=True)
+    program(tool.folder, "kubectl", "downloaded")
+    tools.export(home / "exported")
+    assert (home / "exported" / "kubectl.zst").exists()
+
+
+def test_a_mistyped_cache_is_an_error_before_anything_is_built(home, monkeypatch):
+    monkeypatch.setenv("ENVFLEET_TOOLCHAIN_CACHE", "/no/such/folder")
+    with pytest.raises(StepError, match="ENVFLEET_TOOLCHAIN_CACHE=/no/such/folder is not a folder"):
+        tools.ensure("kind")
+
+
 def test_every_tool_that_is_downloaded_has_a_published_checksum():
     assert all("sums" in entry for entry in VERSIONS.values() if "url" in entry)
 

@@ -16,10 +16,13 @@ from pathlib import Path
 
 from toolchain import debian, tools
 from toolchain.engine import docker, import_root
-from toolchain.layout import BIN, HOME, VERSIONS
+from toolchain.layout import BIN, VERSIONS
 from toolchain.progress import StepError, run, step
+from toolchain.scratch import scratch
 
 ROOTFS = Path(__file__).parent / "rootfs"
+# Tools that are in the image.
+PROGRAMS = ("hyperkube", "etcd", "coredns", "kube-network-policies")
 KUBERNETES = VERSIONS["hyperkube"]["version"]
 NODE_PACKAGES = (
     "systemd,systemd-sysv,dbus,iptables,iproute2,util-linux,mount,kmod,ethtool,conntrack,ebtables,procps,"
@@ -43,10 +46,9 @@ CONTENT_STORE_TIMEOUT_SECONDS = 20
 
 def build(tag: str, label: str) -> None:
     """Build the node image with this tag and LABEL instruction."""
-    tools.ensure("hyperkube", "etcd", "coredns", "kube-network-policies")
+    tools.ensure(*PROGRAMS)
     debian.unpack("Fetch the Debian image builder", "mmdebstrap", "containerd")
-    with tempfile.TemporaryDirectory(prefix="node-image-", dir=HOME) as scratch:
-        work = Path(scratch)
+    with scratch("node-image") as work:
         with step("Build the node image: Debian root"):
             node, proxy = work / "node", work / "proxy"
             debian.bootstrap(node, "minbase", NODE_PACKAGES)
@@ -114,36 +116,22 @@ def _assemble(node: Path) -> None:
     shutil.copy(BIN / "hyperkube", programs)
     for name in ("kubelet", "kubeadm", "kubectl"):
         (programs / name).symlink_to("hyperkube")
-    run("chroot", node, "systemctl", "enable", "containerd", "kubelet")
+    debian.chroot(node, "systemctl", "enable", "containerd", "kubelet")
     for unit in MASKED_UNITS:
         link = node / "etc" / "systemd" / "system" / unit
         link.unlink(missing_ok=True)
         link.symlink_to("/dev/null")
-    for unneeded in (
-        "var/lib/apt/lists",
-        "var/cache/apt",
-        "usr/share/doc",
-        "usr/share/man",
-        "usr/share/locale",
-    ):
-        shutil.rmtree(node / unneeded, ignore_errors=True)
+    for unneeded in ("lib/apt/lists", "cache/apt"):
+        shutil.rmtree(node / "var" / unneeded, ignore_errors=True)
+    for unneeded in ("doc", "man", "locale"):
+        shutil.rmtree(node / "usr" / "share" / unneeded, ignore_errors=True)
 
 
 def _preload(images: Path, node: Path, work: Path) -> None:
     """Put the images, not unpacked, into the content store that the node's containerd will find."""
     with _containerd(work) as socket:
-        run(
-            "ctr",
-            "--address",
-            socket,
-            "-n",
-            "k8s.io",
-            "images",
-            "import",
-            "--no-unpack",
-            images,
-            env=debian.environ(),
-        )
+        ctr = ("ctr", "--address", socket, "--namespace=k8s.io")
+        run(*ctr, "images", "import", "--no-unpack", images, env=debian.environ())
     shutil.copytree(work / "root", node / "var" / "lib" / "containerd", dirs_exist_ok=True)
 
 
