@@ -48,14 +48,16 @@ def unpack(title: str, *packages: str) -> None:
     done.touch()
 
 
-def environ() -> dict[str, str]:
+def environ(prefix: Path = PREFIX) -> dict[str, str]:
     """This process's environment, with the unpacked programs and their libraries first."""
-    libraries = PREFIX / "usr" / "lib" / f"{os.uname().machine}-linux-gnu"
+    # Packages of this suite are not all moved to /usr.
+    programs = [prefix / folder for folder in ("usr/sbin", "usr/bin", "sbin", "bin")]
+    libraries = [prefix / folder / f"{os.uname().machine}-linux-gnu" for folder in ("usr/lib", "lib")]
     return {
         **os.environ,
-        "PATH": f"{PREFIX}/usr/sbin:{PREFIX}/usr/bin:{os.environ['PATH']}:/usr/sbin:/sbin",
-        "LD_LIBRARY_PATH": str(libraries),
-        "XTABLES_LIBDIR": str(libraries / "xtables"),
+        "PATH": os.pathsep.join([*map(str, programs), os.environ["PATH"], "/usr/sbin", "/sbin"]),
+        "LD_LIBRARY_PATH": os.pathsep.join(map(str, libraries)),
+        "XTABLES_LIBDIR": str(libraries[0] / "xtables"),
     }
 
 
@@ -71,3 +73,8 @@ def link_iptables(root: Path) -> None:
 def bootstrap(root: Path, variant: str, packages: str) -> None:
     """Make a root of Debian packages (comma-separated) in a new folder; the variant is mmdebstrap's."""
     run("mmdebstrap", f"--variant={variant}", f"--include={packages}", SUITE, root, env=environ())
+
+
+def chroot(root: Path, *command: str) -> None:
+    """Run a command inside a root, where this machine's folders, such as $TMPDIR, do not exist."""
+    run("chroot", root, *command, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})

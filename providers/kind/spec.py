@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 if TYPE_CHECKING:
     from config import KindConfig
 
-# The default runtime of an engine that toolchain/engine.py started where a capability is missing.
+# The default runtime of an engine that toolchain/daemon.py started where a capability is missing.
 FILTERING_RUNTIME = "envfleet-runc"
 
 

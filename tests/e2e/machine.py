@@ -5,20 +5,20 @@ from pathlib import Path
 
 import psutil
 
-from toolchain import engine
+from toolchain import engine, traces
 from toolchain.progress import StepError
 
 # Where programs leave files, and how deep to look. The clone's user has another home and $TMPDIR, which are
 # looked through completely; this is for what ignores $HOME, or is for all users. /tmp is left to others.
 PLACES = {
-    Path("/"): ("etc/*", "etc/*/*", "opt/*", "run/*", "usr/local/*/*", "var/lib/*"),
+    Path("/"): ("etc/*", "etc/*/*", "opt/*", "opt/*/*", "run/*", "run/*/*", "usr/local/*/*", "var/lib/*"),
     Path.home(): (".*", ".docker/*", ".kube/*", ".pulumi/*"),
 }
 KIND_LABEL = "io.x-k8s.kind.cluster"
 
 
 def inventory(root: Path, prefix: str) -> set[str]:
-    """Files, processes, and docker's objects or, without an engine, network links; each as text.
+    """Files, processes, and docker's objects or, without an engine, links and kernel settings; each as text.
 
     Of processes only those of the clone under `root` count, and of kind clusters only those whose name begins
     with `prefix`: others may come and go on this machine.
@@ -26,7 +26,8 @@ def inventory(root: Path, prefix: str) -> set[str]:
     found = _files() | _processes(root)
     if engine_runs():
         return found | {"container engine"} | _docker_objects(prefix)
-    return found | {f"link {name}" for name in psutil.net_if_stats()}
+    links = {f"link {name}" for name in psutil.net_if_stats()}
+    return found | links | {f"sysctl {name} = {traces.sysctl(name)}" for name in traces.SYSCTLS}
 
 
 def engine_runs() -> bool:
