@@ -4,6 +4,9 @@ ENV ?=
 PORT ?= 8000
 PYTHON ?= python3
 UV ?= uv
+FORCE ?=
+# There while envfleet's own container engine runs; names the .envfleet that has its data.
+ENGINE := /run/envfleet/before.json
 ENVFLEET := .venv/bin/envfleet
 
 .PHONY: help up down preview ps connect doctor images env test test-unit test-engine test-e2e lint docs requirements clean
@@ -43,7 +46,7 @@ lint: .venv-dev ## Format, lint and type checks
 	@.venv/bin/mypy
 
 test-unit: .venv-dev ## Tests without an engine (seconds)
-	@.venv/bin/pytest tests/unit
+	@.venv/bin/pytest --numprocesses=auto tests/unit
 
 test-engine: .venv-dev ## The real Pulumi engine against a control plane without nodes
 	@.venv/bin/pytest tests/engine
@@ -62,7 +65,15 @@ requirements: ## Pin dependencies anew from pyproject.toml
 	for cloud in aws gcp azure; do $$compile -c requirements.txt --extra $$cloud -o requirements-$$cloud.txt; done
 
 clean: ## Remove tools, images and caches of this clone (run `make down` first)
-	@rm -rf .envfleet .venv
+	@fail() { echo "error: $$1" >&2; exit 1; }; \
+	for state in .envfleet/state/.pulumi/stacks/envfleet/*.json; do \
+	  [ -e "$$state" ] && [ "$(FORCE)" != 1 ] || continue; \
+	  fail "a stack is up: \`make down STACK=$$(basename $$state .json)\` first (FORCE=1 would forget its cluster)"; \
+	done; \
+	if grep -qsF '"$(CURDIR)/.envfleet"' $(ENGINE); then \
+	  fail "the container engine has its data here: \`make down\` first, in each clone whose containers it still has"; \
+	fi; \
+	rm -rf .envfleet .venv
 
 # Both do nothing, in milliseconds, when nothing changed.
 .PHONY: .venv .venv-dev

@@ -42,8 +42,10 @@ def _findings() -> Iterator[Finding]:
         yield _tool(tools.Tool(name=name, **VERSIONS[name]))
     try:
         engine.docker_host()
-    except StepError:
+    except engine.NoEngineError:
         yield _missing_engine()
+    except StepError as error:  # one is there, but not for this user
+        yield Finding("container engine", False, "does not answer", str(error), blocking=True)
     else:
         yield Finding(
             "container engine", True, engine.docker("version", "--format", "{{.Server.Version}}").strip()

@@ -3,32 +3,45 @@
 import shlex
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from cli import doctor as doctoring
-from cli import fleet
+from cli.fleet import Fleet
 from cli.stack import Stack
 from toolchain import engine, images, tools
 from toolchain.environ import settings
+from toolchain.lock import exclusive
 from toolchain.progress import StepError, console
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
 StackName = Annotated[
     str, typer.Option("--stack", "-s", help="Stack to work on: the NAME of Pulumi.NAME.yaml.")
 ]
+# What any Pulumi command on any stack may need.
+TOOLS = ("pulumi", "pulumi-resource-kubernetes", "kubectl")
+
+
+def provide(stack: Stack, *, destroy: bool = False) -> None:
+    """Have the tools that a stack needs, and for kind also an engine and images."""
+    with exclusive():
+        tools.ensure(*TOOLS)
+        if stack.provider == "kind":
+            tools.ensure("kind")
+            engine.ensure()
+            if not destroy:
+                images.ensure()
 
 
 def prepare(stack: Stack) -> None:
-    """Check the configuration, then have what it needs: tools, and for kind also an engine and images."""
+    """Check the configuration, then have what it needs, and the stack itself."""
     stack.validate()
-    tools.ensure("pulumi", "pulumi-resource-kubernetes", "kubectl")
-    if stack.provider == "kind":
-        tools.ensure("kind")
-        engine.ensure()
-        images.ensure()
+    provide(stack)
+    stack.select()
 
 
 @app.command()
@@ -36,18 +49,19 @@ def up(name: StackName = "dev") -> None:
     """Bring a stack up: tools, engine, images, then `pulumi up`; ends with a table of its environments."""
     stack = Stack(name)
     prepare(stack)
-    stack.select()
     stack.pulumi("up", "--stack", name, "--yes", "--skip-preview")
-    if not fleet.show(stack):
+    fleet = Fleet(stack)
+    with suppress(StepError):  # the table says more
+        fleet.wait()
+    if not fleet.show():
         raise StepError("not every environment is ready: see the table above")
 
 
 @app.command()
 def preview(name: StackName = "dev") -> None:
-    """Show what `up` would change, and change nothing."""
+    """Show what `up` would change in the stack; it gets the same tools, engine and images ready first."""
     stack = Stack(name)
     prepare(stack)
-    stack.select()
     stack.pulumi("preview", "--stack", name, "--diff")
 
 
@@ -55,36 +69,36 @@ def preview(name: StackName = "dev") -> None:
 def down(name: StackName = "dev") -> None:
     """Destroy a stack, whatever state it is in, and stop the container engine if envfleet started it."""
     stack = Stack(name)
-    tools.ensure("pulumi", "pulumi-resource-kubernetes")
-    if stack.provider == "kind":
-        tools.ensure("kind")
-        engine.ensure()
     if stack.exists():
+        provide(stack, destroy=True)
         stack.select()
         stack.pulumi("destroy", "--stack", name, "--yes", "--skip-preview")
         stack.remove()
+    else:
+        console.print(f"Stack {name} is not up: there is nothing to destroy.")
     engine.stop()
 
 
 @app.command()
 def ps(name: StackName = "dev") -> None:
     """List the environments of a stack, with their state."""
-    fleet.show(Stack(name))
+    Fleet(Stack(name)).show()
 
 
 @app.command()
 def connect(
     environment: Annotated[str, typer.Argument(help="Name of the environment.")],
     name: StackName = "dev",
-    port: Annotated[int, typer.Option(help="Local port.")] = 8000,
+    port: Annotated[int, typer.Option(help="Local port.", min=1, max=65535)] = 8000,
 ) -> None:
     """Reach an environment from this machine at http://127.0.0.1:PORT, until Ctrl-C."""
-    fleet.connect(Stack(name), environment, port)
+    Fleet(Stack(name)).connect(environment, port)
 
 
 @app.command()
 def env() -> None:
-    """Print the environment for plain Pulumi commands: eval "$(make -s env)"."""
+    """Print the environment for plain Pulumi commands, and have their tools: eval "$(make -s env)"."""
+    tools.ensure(*TOOLS)
     for variable, value in settings().items():
         print(f"export {variable}={shlex.quote(value)}")
 
@@ -92,8 +106,9 @@ def env() -> None:
 @app.command("images")
 def build_images() -> None:
     """Have the container engine and all images, up to date."""
-    engine.ensure()
-    images.ensure()
+    with exclusive():
+        engine.ensure()
+        images.ensure()
 
 
 @app.command()
@@ -116,5 +131,6 @@ def main() -> None:
     try:
         app()
     except StepError as error:
-        console.print(f"[red]error:[/] {error}", markup=True, soft_wrap=True)
+        # Not as markup, in which "[registry/]repository" would lose its brackets.
+        console.print(Text.assemble(("error: ", "red"), str(error)), soft_wrap=True)
         sys.exit(1)

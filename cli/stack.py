@@ -1,26 +1,28 @@
 """A Pulumi stack of this project: commands on it, its outputs, and what an interrupted run left behind."""
 
 import json
+import os
+import pwd
 import re
 import signal
 import socket
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlparse
+from urllib.parse import unquote
 
 import psutil
-import yaml
 
+from cli import stackfile
+from cli.stackfile import PROJECT
+from toolchain import tools
 from toolchain.environ import environ
-from toolchain.layout import HOME, ROOT
+from toolchain.layout import ROOT
 from toolchain.progress import StepError, console
+from toolchain.scratch import scratch
 
-PROJECT = "envfleet"
 SALT = re.compile(r"^encryptionsalt:.*\n?", re.MULTILINE)
 
 
@@ -37,15 +39,14 @@ class Stack:
                 f"To make a new one, copy a file: cp Pulumi.dev.yaml {self.file.name}"
             )
 
-    @cached_property
-    def environ(self) -> dict[str, str]:
-        """The environment in which Pulumi runs for this stack."""
-        return environ()
-
     @property
     def provider(self) -> str | None:
-        """`cluster.provider` as it is written, which may be wrong: a stack can always be destroyed."""
-        cluster = self._written().get("cluster")
+        """`cluster.provider` as it is written, which may be wrong: such a stack can be destroyed too.
+
+        Raises:
+            StepError: Pulumi can't read the file, so it can destroy nothing either.
+        """
+        cluster = stackfile.read(self.file).get("cluster")
         return cluster.get("provider") if isinstance(cluster, dict) else None
 
     def validate(self) -> None:
@@ -56,7 +57,7 @@ class Stack:
         """
         from config import ConfigError, parse  # noqa: PLC0415 (imports Pulumi: a second that `ps` need not wait)
 
-        written = self._written()
+        written = stackfile.read(self.file)
         secret = {key for key, value in written.items() if isinstance(value, dict) and "secure" in value}
         try:
             parse(written, self.name, secret)
@@ -76,7 +77,11 @@ class Stack:
         self._clear_pending_creates()
 
     def exists(self) -> bool:
-        """Whether the backend has this stack."""
+        """Whether the backend has this stack; Pulumi is needed, and fetched, only where one may be."""
+        state = _local_state()
+        if state and not any(state.glob(f"stacks/**/{self.name}.json*")):
+            return False
+        tools.ensure("pulumi")
         listed = json.loads(self._ask("stack", "ls", "--json"))
         return self.name in {stack["name"].rsplit("/", 1)[-1] for stack in listed}
 
@@ -91,35 +96,27 @@ class Stack:
         Raises:
             StepError: It failed; what went wrong stands above, in Pulumi's words.
         """
-        process = subprocess.Popen(["pulumi", *arguments], cwd=ROOT, env=self.environ)
+        process = subprocess.Popen(["pulumi", *arguments], cwd=ROOT, env=environ())
         with _signals_for(process):
             code = process.wait()
         if code != 0:
             raise StepError(f"`pulumi {' '.join(arguments)}` ended with {code}")
 
     def outputs(self) -> dict[str, Any]:
-        """The stack's outputs, secrets included: never print them whole."""
-        outputs = self._ask("stack", "output", "--stack", self.name, "--json", "--show-secrets")
-        return dict(json.loads(outputs))
+        """The stack's outputs, secrets included: never print them whole.
 
-    @contextmanager
-    def kubeconfig(self) -> Iterator[Path]:
-        """The cluster's kubeconfig in a file that only this user can read, removed at the end."""
-        with tempfile.TemporaryDirectory(prefix="kubeconfig-", dir=HOME) as folder:
-            file = Path(folder) / "kubeconfig"
-            file.touch(mode=0o600)
-            file.write_text(self.outputs()["kubeconfig"])
-            yield file
-
-    def _written(self) -> dict[str, Any]:
-        """The project's keys in the configuration file, without the project's name in front."""
-        config = (yaml.safe_load(self.file.read_text()) or {}).get("config") or {}
-        prefix = f"{PROJECT}:"
-        return {key.removeprefix(prefix): value for key, value in config.items() if key.startswith(prefix)}
+        Raises:
+            StepError: It is not up, or its first `up` did not come to the end.
+        """
+        asked = ("stack", "output", "--stack", self.name, "--json", "--show-secrets")
+        outputs = json.loads(self._ask(*asked)) if self.exists() else {}
+        if not outputs:
+            raise StepError(f"stack {self.name} is not up: run `make up STACK={self.name}`")
+        return dict(outputs)
 
     def _ask(self, *arguments: str) -> str:
         asked = subprocess.run(
-            ["pulumi", *arguments], cwd=ROOT, env=self.environ, check=False, capture_output=True, text=True
+            ["pulumi", *arguments], cwd=ROOT, env=environ(), check=False, capture_output=True, text=True
         )
         if asked.returncode != 0:
             raise StepError(
@@ -139,10 +136,10 @@ class Stack:
         if kept != pending:
             lost = len(pending) - len(kept)
             console.print(f"An earlier run was killed while it created {lost} resources: once more.")
-            with tempfile.NamedTemporaryFile("w", prefix="state-", suffix=".json", dir=HOME) as file:
-                json.dump(state, file)
-                file.flush()
-                self._ask("stack", "import", "--stack", self.name, "--file", file.name)
+            with scratch("state") as folder:
+                file = folder / "state.json"
+                file.write_text(json.dumps(state))
+                self._ask("stack", "import", "--stack", self.name, "--file", str(file))
 
     def _forget_salt(self) -> None:
         """Drop the `encryptionsalt` of a stack that is no more: a new passphrase would not fit it."""
@@ -152,10 +149,9 @@ class Stack:
 
     def clear_stale_lock(self) -> None:
         """Remove the lock of a Pulumi that was killed on this machine; a living one keeps its lock."""
-        backend = self.environ["PULUMI_BACKEND_URL"]
-        if not backend.startswith("file://"):
+        state = _local_state()
+        if state is None:
             return
-        state = Path(urlparse(backend).path).expanduser() / ".pulumi"
         locks = state / "locks" / "organization" / PROJECT / self.name
         for file in locks.glob("*.json"):
             lock = json.loads(file.read_text())
@@ -178,6 +174,17 @@ def _signals_for(process: subprocess.Popen[bytes]) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _local_state() -> Path | None:
+    """The folder of a backend on this machine, found from its URL as Pulumi does."""
+    scheme, _, rest = environ()["PULUMI_BACKEND_URL"].partition("://")
+    if scheme != "file":
+        return None
+    path = unquote(rest.partition("?")[0])
+    if path.startswith("~"):
+        path = pwd.getpwuid(os.getuid()).pw_dir + path[1:]  # whatever $HOME is
+    return ROOT / path / ".pulumi"
 
 
 def _is_pulumi(pid: int) -> bool:

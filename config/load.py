@@ -8,7 +8,7 @@ from pulumi.runtime.config import CONFIG  # Pulumi's public interface can't list
 from pydantic import ValidationError
 
 from config import relations
-from config.errors import ConfigError, Problem, from_pydantic
+from config.errors import ConfigError, Key, Problem, from_pydantic
 from config.models import StackConfig
 
 
@@ -46,7 +46,7 @@ def parse(raw: Mapping[str, object], stack: str, secret: Collection[str] = ()) -
         for key in secret
     ]
     if problems:
-        raise ConfigError(sorted(problems, key=lambda problem: problem.path), stack)
+        raise ConfigError(sorted(problems, key=_place), stack)
     return StackConfig.model_validate(raw)
 
 
@@ -56,6 +56,11 @@ def _problems(raw: Mapping[str, object]) -> Iterator[Problem]:
     except ValidationError as error:
         yield from from_pydantic(error, StackConfig)
     yield from relations.problems(raw)
+
+
+def _place(problem: Problem) -> list[tuple[bool, Key]]:
+    """Where a problem stands among others; YAML's keys may be numbers and texts, which have no order."""
+    return [(isinstance(key, str), key) for key in problem.path]
 
 
 def _structure(text: str) -> object:

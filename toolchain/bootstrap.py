@@ -3,6 +3,7 @@
     python3 toolchain/bootstrap.py [requirements.txt]
 
 Does nothing, in milliseconds, when the environment already holds what the requirements file asks for.
+Standard output stays empty, since `eval "$(make -s env)"` runs what it finds there.
 """
 
 import hashlib
@@ -20,29 +21,34 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 HOME = ROOT / ".envfleet"
 VENV = ROOT / ".venv"
+BASE = "requirements.txt"  # all other requirements files contain it, in the same versions
 
 
 def main() -> None:
     """Have `.venv` hold what the requirements file asks for."""
-    requirements = ROOT / (sys.argv[1] if len(sys.argv) > 1 else "requirements.txt")
-    stamp = VENV / ".installed"
-    wanted = hashlib.sha256(requirements.read_bytes()).hexdigest()
-    # Development requirements contain the others, so they satisfy both.
-    installed = stamp.read_text().split() if stamp.exists() else []
-    if wanted in installed:
+    requirements = ROOT / (sys.argv[1] if len(sys.argv) > 1 else BASE)
+    stamp = VENV / "installed.json"
+    installed = json.loads(stamp.read_text()) if stamp.exists() else {}
+    wanted = {
+        file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in (ROOT / BASE, requirements)
+    }
+    if wanted.items() <= installed.items():
         return
     uv = find_uv()
+    stamp.unlink(missing_ok=True)  # a killed installation is none
     if not (VENV / "bin" / "python").exists():
-        print("Creating the virtual environment .venv", flush=True)
+        say("Creating the virtual environment .venv")
         # --seed: Pulumi's own language host lists packages with pip.
         run(uv, "venv", "--quiet", "--seed", "--python", sys.executable, str(VENV))
-    print(f"Installing {requirements.name} into .venv", flush=True)
+    say(f"Installing {requirements.name} into .venv")
     # Compiled once here: some machines forbid Python to do it later, and importing takes seconds then.
     install = (uv, "pip", "install", "--python", str(VENV))
     run(*install, "--compile-bytecode", "--require-hashes", "-r", str(requirements))
     # The project itself: puts the `envfleet` command on the environment's PATH.
     run(*install, "--quiet", "--no-deps", "--editable", str(ROOT))
-    stamp.write_text("\n".join([*installed, wanted]))
+    # Of other files installed before, only those with the same base still hold.
+    kept = installed if installed.get(BASE) == wanted[BASE] else {}
+    stamp.write_text(json.dumps(kept | wanted))
 
 
 def find_uv() -> str:
@@ -52,15 +58,18 @@ def find_uv() -> str:
     own = HOME / "uv" / "bin" / "uv"
     if own.exists():
         return str(own)
-    print("Fetching uv (there is none on PATH)", flush=True)
+    say("Fetching uv (there is none on PATH)")
+    staging = HOME / "uv.part"  # so that a killed run leaves no half of it in its place
+    shutil.rmtree(staging, ignore_errors=True)
     requirement = ROOT / "toolchain" / "requirements-uv.txt"
     pip = [sys.executable, "-m", "pip"]
     if subprocess.run([*pip, "--version"], capture_output=True, check=False).returncode == 0:
         # The target is a folder of ours, so root breaks nothing.
         options = ("--quiet", "--no-cache-dir", "--no-deps", "--require-hashes", "--root-user-action=ignore")
-        run(*pip, "install", *options, "--target", str(HOME / "uv"), "-r", str(requirement))
+        run(*pip, "install", *options, "--target", str(staging), "-r", str(requirement))
     else:
-        download_uv(requirement.read_text(), HOME / "uv")
+        download_uv(requirement.read_text(), staging)
+    staging.rename(HOME / "uv")
     return str(own)
 
 
@@ -91,11 +100,16 @@ def download_uv(hashed_requirement: str, target: Path) -> None:
     binary.chmod(0o755)
 
 
+def say(text: str) -> None:
+    """Tell the user what happens."""
+    print(text, file=sys.stderr, flush=True)
+
+
 def run(*command: str) -> None:
     """Run a command, its output shown; end the program if it fails."""
     # The cache is project-local as all else, unless the user has chosen a place for it.
     env = {"UV_CACHE_DIR": str(HOME / "cache" / "uv"), **os.environ}
-    if (code := subprocess.run(command, cwd=ROOT, env=env, check=False).returncode) != 0:
+    if (code := subprocess.run(command, cwd=ROOT, env=env, stdout=sys.stderr, check=False).returncode) != 0:
         sys.exit(f"error: `{' '.join(command)}` ended with {code}")
 
 

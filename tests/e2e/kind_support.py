@@ -111,10 +111,12 @@ class KindStack:
 
     def recover(self) -> None:
         """Free the stack of what a killed `pulumi` left in the backend, as `envfleet up` does."""
-        with mock.patch("cli.stack.ROOT", self.folder):
-            stack = Stack(self.name)
-            with mock.patch.object(stack, "environ", self.environ):
-                stack.select()
+        environ = dict(self.environ)
+        with (
+            mock.patch("cli.stack.ROOT", self.folder),
+            mock.patch("cli.stack.environ", return_value=environ),
+        ):
+            Stack(self.name).select()
 
     def preview(self) -> dict[str, dict[str, Any]]:
         """The planned steps that change something, by the resource's name."""

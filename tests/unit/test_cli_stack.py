@@ -2,6 +2,7 @@
 
 import json
 import os
+import pwd
 import socket
 import subprocess
 from pathlib import Path
@@ -10,6 +11,7 @@ import psutil
 import pytest
 
 from cli import stack as stacks
+from toolchain import scratch, tools
 from toolchain.progress import StepError
 
 
@@ -22,8 +24,8 @@ def stack(tmp_path, monkeypatch):
     return stacks.Stack("dev")
 
 
-def lock(stack, pid, hostname=None):
-    folder = stack.file.parent / ".pulumi" / "locks" / "organization" / "envfleet" / "dev"
+def lock(stack, pid, hostname=None, backend=None):
+    folder = (backend or stack.file.parent) / ".pulumi" / "locks" / "organization" / "envfleet" / "dev"
     folder.mkdir(parents=True)
     file = folder / "1.json"
     file.write_text(json.dumps({"pid": pid, "hostname": hostname or socket.gethostname()}))
@@ -57,6 +59,75 @@ def test_the_lock_of_another_machine_stays(stack):
     assert file.exists()
 
 
+@pytest.mark.parametrize(
+    ("url", "folder"),
+    [
+        ("file://~", "home"),
+        ("file://~/state", "home/state"),
+        ("file://state", "state"),
+        ("file://./a/state", "a/state"),
+        ("file://{root}/a%20b", "a b"),
+        ("file://{root}/state?no_tmp_dir=true", "state"),
+    ],
+)
+def test_the_lock_is_found_wherever_pulumi_keeps_its_state(stack, tmp_path, monkeypatch, url, folder):
+    user = pwd.struct_passwd(["user", "x", 1, 1, "", str(tmp_path / "home"), "/bin/sh"])
+    monkeypatch.setattr(pwd, "getpwuid", lambda uid: user)
+    monkeypatch.setenv("HOME", "/nowhere")  # Pulumi does not look at it
+    monkeypatch.setattr(stacks, "environ", lambda: {"PULUMI_BACKEND_URL": url.format(root=tmp_path)})
+    file = lock(stack, os.getpid(), backend=tmp_path / folder)
+    stack.clear_stale_lock()
+    assert not file.exists()
+
+
+def test_a_shared_backend_has_no_lock_to_clear(stack, monkeypatch):
+    file = lock(stack, os.getpid())
+    monkeypatch.setattr(stacks, "environ", lambda: {"PULUMI_BACKEND_URL": "s3://bucket"})
+    stack.clear_stale_lock()
+    assert file.exists()
+
+
+def test_a_stack_that_was_never_made_is_known_without_fetching_pulumi(stack, monkeypatch):
+    monkeypatch.setattr(tools, "ensure", lambda *names: pytest.fail(f"fetched {names}"))
+    other = stack.file.parent / ".pulumi" / "stacks" / "envfleet" / "other.json"
+    assert not stack.exists()
+    other.parent.mkdir(parents=True)
+    other.touch()
+    assert not stack.exists()
+
+
+@pytest.mark.parametrize(("listed", "exists"), [("dev", True), ("other", False)])
+def test_pulumi_says_whether_a_stack_exists_where_one_may(stack, monkeypatch, listed, exists):
+    fetched = []
+    monkeypatch.setattr(tools, "ensure", lambda *names: fetched.extend(names))
+    monkeypatch.setattr(stack, "_ask", lambda *arguments: json.dumps([{"name": listed}]))
+    state = stack.file.parent / ".pulumi" / "stacks" / "envfleet" / "dev.json"
+    state.parent.mkdir(parents=True)
+    state.touch()
+    assert stack.exists() == exists
+    assert fetched == ["pulumi"]
+
+
+@pytest.mark.parametrize("exists", [False, True], ids=["no such stack", "its first up was killed"])
+def test_a_stack_that_is_not_up_has_no_outputs_and_the_error_says_what_to_run(stack, monkeypatch, exists):
+    monkeypatch.setattr(stack, "exists", lambda: exists)
+    monkeypatch.setattr(
+        stack, "_ask", lambda *_: "{}" if exists else pytest.fail("Pulumi knows no such stack")
+    )
+    with pytest.raises(StepError, match=r"^stack dev is not up: run `make up STACK=dev`$"):
+        stack.outputs()
+
+
+def test_pulumi_learns_of_an_engine_that_was_started_meanwhile(stack, tmp_path, monkeypatch):
+    (tmp_path / "pulumi").write_text(f'#!/bin/sh\necho "$DOCKER_HOST" >> {tmp_path}/hosts\n')
+    (tmp_path / "pulumi").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    for host in ("", "unix://ours"):
+        monkeypatch.setattr(stacks, "environ", lambda host=host: {**os.environ, "DOCKER_HOST": host})
+        stack.pulumi("up")
+    assert (tmp_path / "hosts").read_text() == "\nunix://ours\n"
+
+
 def test_an_unknown_stack_is_an_error_that_lists_the_known_ones(stack):
     with pytest.raises(StepError, match=r"no Pulumi\.prod\.yaml\. Stacks here: dev\."):
         stacks.Stack("prod")
@@ -82,6 +153,19 @@ def test_a_mistake_in_the_file_is_reported_before_anything_is_started(stack):
         stack.validate()
     assert 'envfleet:cluster.provider = "kindd"' in str(caught.value)
     assert "envfleet:environments = 3" in str(caught.value)
+
+
+def test_a_file_that_pulumi_cannot_read_is_an_error_also_when_only_the_provider_is_asked_for(stack):
+    stack.file.write_text("config:\n\tenvfleet:cluster: 5\n")
+    for read in (stack.validate, lambda: stack.provider):
+        with pytest.raises(StepError, match=r"^Pulumi\.dev\.yaml, line 2 = "):
+            read()
+
+
+def test_a_key_that_is_a_number_is_one_more_unknown_key(stack):
+    stack.file.write_text("config:\n  5: a\n")
+    with pytest.raises(StepError, match="envfleet:5: unknown key; known are cluster"):
+        stack.validate()
 
 
 def test_the_development_stack_is_valid():
@@ -123,7 +207,7 @@ def test_creates_that_a_killed_run_did_not_end_are_forgotten(stack, monkeypatch,
             imported.append(json.loads(Path(arguments[-1]).read_text()))
         return json.dumps(state)
 
-    monkeypatch.setattr(stacks, "HOME", tmp_path)
+    monkeypatch.setattr(scratch, "FOLDER", tmp_path)
     monkeypatch.setattr(stack, "exists", lambda: True)
     monkeypatch.setattr(stack, "_ask", ask)
     stack.select()
@@ -139,8 +223,8 @@ def test_a_signal_lets_pulumi_stop_in_an_orderly_way_and_waits_for_it(stack, tmp
         f"kill -TERM {os.getpid()}\nfor _ in {{1..50}}; do sleep 0.1; done\n"
     )
     pulumi.chmod(0o755)
-    stack.__dict__["environ"] = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(stacks, "environ", lambda: dict(os.environ))
     with pytest.raises(StepError, match="ended with 3"):
         stack.pulumi("up")
     assert (tmp_path / "said").read_text() == "orderly\n"

@@ -350,6 +350,16 @@ def test_a_message_never_shows_what_may_be_secret(change):
     assert not any("4242424242" in line for line in problems(changed(change)))
 
 
+def test_keys_that_are_numbers_stand_among_the_other_mistakes():
+    raw = changed(("environments.0.env", {1: "a", "b": 2}), ("environments.1.labels", {1: "a", "b!": "c"}))
+    assert problems(raw) == [
+        f"envfleet:environments[0].env[1]: {STRING}",
+        f"envfleet:environments[0].env.b: {STRING}",
+        f"envfleet:environments[1].labels[1] = 1: {STRING}",
+        f'envfleet:environments[1].labels["b!"] = "b!": {LABEL_KEY}',
+    ]
+
+
 def test_a_key_that_pulumi_encrypts_is_refused_without_a_look_at_its_value():
     raw = changed(("environments.0.image", "hunter2 "), ("server.port", 0))
     secret, port = problems(raw, secret={"environments"})
