@@ -33,6 +33,7 @@ def provide(stack: Stack, *, destroy: bool = False) -> None:
         if stack.provider == "kind":
             tools.ensure("kind")
             engine.ensure()
+            engine.keep()
             if not destroy:
                 images.ensure()
 
@@ -108,6 +109,7 @@ def build_images() -> None:
     """Have the container engine and all images, up to date."""
     with exclusive():
         engine.ensure()
+        engine.keep()
         images.ensure()
 
 

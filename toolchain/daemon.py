@@ -4,6 +4,7 @@ Its socket is at a fixed place, so every clone on the machine shares it. From it
 machine is as it was again there is `BEFORE`, also if it is killed: whoever comes next goes on from there.
 """
 
+import fcntl
 import http.client
 import json
 import shutil
@@ -11,8 +12,9 @@ import socket
 import subprocess
 import time
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import psutil
 
@@ -27,6 +29,7 @@ PIDFILE = RUN / "dockerd.pid"
 EXEC_ROOT = RUN / "exec"
 # How the machine was, and the `.envfleet/` whose packages and data the daemon uses.
 BEFORE = RUN / "before.json"
+LOCK = RUN / "lock"
 OTHER_SOCKET = Path("/var/run/docker.sock")
 RUNTIME = "envfleet-runc"
 TIMEOUT_SECONDS = 60
@@ -45,6 +48,23 @@ def started() -> bool:
 def containers() -> int:
     """How many containers it has, running or not."""
     return len(json.loads(_get("/containers/json?all=true", SOCKET)))
+
+
+@cache
+def use() -> IO[str]:
+    """Keep other processes from stopping it for as long as this one lives; returns the locked file."""
+    file = LOCK.open("w")
+    fcntl.flock(file, fcntl.LOCK_SH)
+    return file
+
+
+def is_used() -> bool:
+    """Whether another process uses it."""
+    try:
+        fcntl.flock(use(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False
 
 
 def unpack() -> None:
@@ -96,6 +116,7 @@ def stop() -> None:
         else:
             traces.undo(before, _environ(before))
         shutil.rmtree(RUN, ignore_errors=True)
+        use.cache_clear()
 
 
 def lacks_capabilities() -> bool:

@@ -7,11 +7,8 @@ from functools import cache
 from pathlib import Path
 
 from toolchain import daemon, debian
-from toolchain.daemon import RUNTIME, lacks_capabilities
 from toolchain.layout import BIN
 from toolchain.progress import StepError, console, run
-
-__all__ = ["RUNTIME", "docker", "docker_host", "ensure", "import_root", "lacks_capabilities", "stop"]
 
 
 class NoEngineError(StepError):
@@ -60,9 +57,18 @@ def ensure() -> None:
         _ensure_ours()
 
 
+def keep() -> None:
+    """Keep the engine, if it is ours, from being stopped by another clone while this process lives."""
+    if docker_host() == daemon.HOST:
+        daemon.use()
+
+
 def stop() -> bool:
     """Stop the engine if it is ours and idle, and put back what it changed. True if it was stopped."""
     if os.geteuid() != 0 or not daemon.started():
+        return False
+    if daemon.is_used():
+        console.print("The container engine keeps running: another command uses it.")
         return False
     daemon.start()  # if it died: it alone can tell which containers are left, and clean up after them
     if left := daemon.containers():

@@ -12,7 +12,7 @@ from providers.kind.spec import (
     kind_config,
     whole,
 )
-from toolchain import engine
+from toolchain import daemon
 
 CONFIG = KindConfig.model_validate(
     {
@@ -69,11 +69,11 @@ def test_ports_are_published_by_the_first_node_only():
 
 def test_user_namespace_gate_is_added_only_under_the_filtering_runtime():
     assert rendered()["featureGates"] == {"SomeGate": False}
-    assert rendered(runtime=engine.RUNTIME)["featureGates"] == {
+    assert rendered(runtime=daemon.RUNTIME)["featureGates"] == {
         "SomeGate": False,
         "KubeletInUserNamespace": True,
     }
-    assert FILTERING_RUNTIME == engine.RUNTIME
+    assert FILTERING_RUNTIME == daemon.RUNTIME
     assert CONFIG.feature_gates == {"SomeGate": False}
 
 

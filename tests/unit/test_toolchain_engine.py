@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 import sys
 import time
 from shutil import which as shutil_which
@@ -42,6 +43,7 @@ def machine(tmp_path, monkeypatch):
     """A machine of its own: root, Debian, no engine, no docker client; returns its folder."""
     run, home = tmp_path / "run", tmp_path / "home"
     files = {"SOCKET": "docker.sock", "PIDFILE": "dockerd.pid", "EXEC_ROOT": "exec", "BEFORE": "before.json"}
+    files["LOCK"] = "lock"
     for name, file in files.items():
         monkeypatch.setattr(daemon, name, run / file)
     monkeypatch.setattr(daemon, "RUN", run)
@@ -58,6 +60,7 @@ def machine(tmp_path, monkeypatch):
     be_clone(home, monkeypatch)
     yield tmp_path
     engine.docker_host.cache_clear()
+    daemon.use.cache_clear()
     for process in daemon._processes("dockerd"):
         process.kill()
 
@@ -269,3 +272,19 @@ def test_settings_and_folders_are_put_back_also_where_the_firewall_can_not(tmp_p
     assert setting.read_text() == "0"
     assert not empty.exists()
     assert used.exists(), "it has a file of someone else"
+
+
+def test_a_clone_does_not_stop_the_engine_that_another_prepares_to_use(machine):
+    engine.ensure()
+    code = (
+        f"import fcntl, sys; file = open({str(daemon.LOCK)!r}, 'w'); fcntl.flock(file, fcntl.LOCK_SH);"
+        "print(flush=True); sys.stdin.read()"
+    )
+    other = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    other.stdout.readline()
+    engine.keep()
+    assert not engine.stop()
+    assert daemon.runs()
+    other.communicate()
+    assert engine.stop()
+    assert not daemon.RUN.exists()
