@@ -46,7 +46,7 @@ lint: .venv-dev ## Format, lint and type checks
 	@.venv/bin/mypy
 
 test-unit: .venv-dev ## Tests without an engine (seconds)
-	@.venv/bin/pytest tests/unit
+	@.venv/bin/pytest --numprocesses=auto tests/unit
 
 test-engine: .venv-dev ## The real Pulumi engine against a control plane without nodes
 	@.venv/bin/pytest tests/engine

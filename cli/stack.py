@@ -7,8 +7,6 @@ import re
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -96,10 +94,7 @@ class Stack:
         Raises:
             StepError: It failed; what went wrong stands above, in Pulumi's words.
         """
-        process = subprocess.Popen(["pulumi", *arguments], cwd=ROOT, env=environ())
-        with _signals_for(process):
-            code = process.wait()
-        if code != 0:
+        if (code := _run_to_its_end("pulumi", *arguments)) != 0:
             raise StepError(f"`pulumi {' '.join(arguments)}` ended with {code}")
 
     def outputs(self) -> dict[str, Any]:
@@ -160,17 +155,27 @@ class Stack:
                 file.unlink()
 
 
-@contextmanager
-def _signals_for(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Leave signals to Pulumi, which then stops in an orderly way, and wait for it.
+def _run_to_its_end(*command: str) -> int:
+    """Run a command and return its exit code; signals are left to it, so that it stops in an orderly way.
 
     Ctrl-C reaches it from the terminal as it reaches us, and a second one would make it stop at once.
     """
-    handlers = {signal.SIGINT: lambda *_: None}
-    handlers |= dict.fromkeys((signal.SIGTERM, signal.SIGHUP), lambda *_: process.terminate())
+    running: list[subprocess.Popen[bytes]] = []
+    asked: list[int] = []
+
+    def end(number: int, _frame: object) -> None:
+        asked.append(number)
+        for process in running:
+            process.terminate()
+
+    handlers = {signal.SIGINT: lambda *_: None, signal.SIGTERM: end, signal.SIGHUP: end}
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
-        yield
+        process = subprocess.Popen(command, cwd=ROOT, env=environ())
+        running.append(process)
+        if asked:  # before it ran
+            process.terminate()
+        return process.wait()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -174,32 +174,37 @@ def _prefix(before: dict[str, Any]) -> Path:
 def _launch(home: Path, environ: dict[str, str]) -> None:
     log = home / "logs" / "dockerd.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    if not _processes("dockerd"):  # else another command has just launched it
-        for stale in (PIDFILE, EXEC_ROOT / "containerd" / "containerd.pid"):
-            stale.unlink(missing_ok=True)  # after a crash the numbers may be other processes'
-        with log.open("w") as output:
-            subprocess.Popen(
-                [
-                    "dockerd",
-                    f"--config-file={_configure(home / 'engine')}",
-                    f"--host={HOST}",
-                    f"--data-root={home / 'engine' / 'data'}",
-                    f"--exec-root={EXEC_ROOT}",
-                    f"--pidfile={PIDFILE}",
-                    f"--mtu={_mtu()}",
-                ],
-                env=environ,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
+    # If there is one that does not answer yet, another command has just launched it.
+    ours = None if _processes("dockerd") else _dockerd(home / "engine", environ, log)
     deadline = time.monotonic() + TIMEOUT_SECONDS
     while not runs():
-        if not _processes("dockerd") or time.monotonic() > deadline:
+        ended = ours.poll() is not None if ours else not _processes("dockerd")
+        if ended or time.monotonic() > deadline:
             tail = "\n".join(log.read_text().splitlines()[-5:])
             raise StepError(f"dockerd did not start; the end of {log}:\n{tail}")
         time.sleep(0.2)
+
+
+def _dockerd(folder: Path, environ: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
+    for stale in (PIDFILE, EXEC_ROOT / "containerd" / "containerd.pid"):
+        stale.unlink(missing_ok=True)  # after a crash the numbers may be other processes'
+    with log.open("w") as output:
+        return subprocess.Popen(
+            [
+                "dockerd",
+                f"--config-file={_configure(folder)}",
+                f"--host={HOST}",
+                f"--data-root={folder / 'data'}",
+                f"--exec-root={EXEC_ROOT}",
+                f"--pidfile={PIDFILE}",
+                f"--mtu={_mtu()}",
+            ],
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
 
 
 def _configure(folder: Path) -> Path:

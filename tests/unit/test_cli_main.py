@@ -23,7 +23,7 @@ def steps(monkeypatch):
         monkeypatch.setattr(owner, name, step)
 
     record(tools, "ensure")
-    for name in ("ensure", "stop"):
+    for name in ("ensure", "keep", "stop"):
         monkeypatch.setattr(engine, name, lambda name=name: taken.append(f"engine {name}"))
     monkeypatch.setattr(images, "ensure", lambda: taken.append("images"))
     for name in ("validate", "select", "pulumi", "remove"):
@@ -60,6 +60,7 @@ def test_down_has_tools_and_engine_before_it_destroys(steps, monkeypatch):
         "ensure pulumi pulumi-resource-kubernetes kubectl",
         "ensure kind",
         "engine ensure",
+        "engine keep",
         "select",
         "pulumi destroy --stack dev --yes --skip-preview",
         "remove",
