@@ -8,9 +8,7 @@ etcd, kube-apiserver, kube-controller-manager and kube-scheduler are the real on
 kubelets (`kwok-stages.yaml` says how pods fare). Ready in about 5 seconds.
 """
 
-import ctypes
 import os
-import signal
 import socket
 import ssl
 import subprocess
@@ -80,8 +78,15 @@ KWOK_FLAGS = (
     "--node-lease-duration-seconds=40",
     "--cidr=10.0.0.0/16",  # of the pods
 )
+# Becomes a program that the kernel kills when its parent ends. Not a `preexec_fn`: between fork and exec that
+# would run in a copy of this process, where gRPC's threads can crash it.
+DIE_WITH_PARENT = """
+import ctypes, os, signal, sys
 PR_SET_PDEATHSIG = 1
-LIBC = ctypes.CDLL(None)
+if sys.platform == "linux":
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+os.execv(sys.argv[1], sys.argv[2:])
+"""
 
 
 class ControlPlaneError(RuntimeError):
@@ -182,8 +187,7 @@ def _client(directory: Path, url: str) -> httpx.Client:
 def _start(plane: ControlPlane, name: str, binaries: Path, *flags: str) -> None:
     with (plane.directory / f"{name}.log").open("wb") as log:
         plane._processes[name] = subprocess.Popen(
-            [name, *flags],
-            executable=binaries / name,
+            [sys.executable, "-ISc", DIE_WITH_PARENT, binaries / name, name, *flags],
             cwd=plane.directory,
             # Nothing of the user's: no proxies, no KUBECONFIG.
             env={"PATH": os.defpath, "HOME": str(plane.directory)},
@@ -191,12 +195,7 @@ def _start(plane: ControlPlane, name: str, binaries: Path, *flags: str) -> None:
             stdout=log,
             stderr=subprocess.STDOUT,
             process_group=0,  # Ctrl-C is for the test run, which then stops us
-            preexec_fn=_die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509
         )
-
-
-def _die_with_parent() -> None:
-    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _wait(plane: ControlPlane, what: str, is_done: Callable[[], bool]) -> None:

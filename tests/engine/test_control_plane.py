@@ -17,7 +17,10 @@ def processes_in(directory: Path) -> dict[str, psutil.Process]:
     return {
         process.info["cmdline"][0]: process
         for process in psutil.process_iter(["cwd", "cmdline", "status"])
-        if process.info["cwd"] == str(directory) and process.info["status"] != psutil.STATUS_ZOMBIE
+        # One that is ending has no command any more, and then is a zombie.
+        if process.info["cwd"] == str(directory)
+        and process.info["cmdline"]
+        and process.info["status"] != psutil.STATUS_ZOMBIE
     }
 
 
