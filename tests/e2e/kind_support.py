@@ -35,6 +35,7 @@ for name, deleted_with in {"alone": None, "with-cluster": cluster.deleted_with}.
     )
 pulumi.export("kubeconfig", cluster.kubeconfig)
 """
+COMMAND_SECONDS = 300
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ class KindStack:
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
+            timeout=COMMAND_SECONDS,
         )
         return Result(done.returncode, done.stdout)
 
@@ -127,6 +129,7 @@ class KindStack:
             capture_output=True,
             text=True,
             check=False,
+            timeout=COMMAND_SECONDS,
         )
         assert result.returncode == 0, result.stdout + result.stderr
         steps = json.loads(result.stdout)["steps"]
