@@ -27,6 +27,7 @@ ps: .venv ## List the environments of a stack
 	@$(ENVFLEET) ps --stack $(STACK)
 
 connect: .venv ## Reach one environment from this machine: make connect ENV=name [PORT=8000]
+	@$(if $(ENV),,$(error say which environment: make connect ENV=NAME (`make ps` lists them)))
 	@$(ENVFLEET) connect $(ENV) --stack $(STACK) --port $(PORT)
 
 doctor: .venv ## Say what this machine has and lacks

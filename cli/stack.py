@@ -16,7 +16,7 @@ import psutil
 from cli import stackfile
 from cli.stackfile import PROJECT
 from toolchain import tools
-from toolchain.environ import environ
+from toolchain.environ import TEMPORARY, environ
 from toolchain.layout import ROOT
 from toolchain.progress import StepError, console
 from toolchain.scratch import scratch
@@ -94,7 +94,10 @@ class Stack:
         Raises:
             StepError: It failed; what went wrong stands above, in Pulumi's words.
         """
-        if (code := _run_to_its_end("pulumi", *arguments)) != 0:
+        code = _run_to_its_end("pulumi", *arguments)
+        for left in TEMPORARY.glob("kubeconfig*"):
+            left.unlink(missing_ok=True)
+        if code != 0:
             raise StepError(f"`pulumi {' '.join(arguments)}` ended with {code}")
 
     def outputs(self) -> dict[str, Any]:

@@ -6,12 +6,14 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from toolchain import engine
+from toolchain import engine, scratch
 from toolchain.layout import BIN, HOME, PULUMI_HOME, VENV
 from toolchain.progress import StepError
 
 STATE = HOME / "state"
 PASSPHRASE = HOME / "passphrase"
+# Pulumi's Kubernetes plugin leaves a kubeconfig in the temporary folder each time it runs.
+TEMPORARY = scratch.FOLDER / "pulumi"
 
 
 def environ() -> dict[str, str]:
@@ -32,7 +34,9 @@ def settings() -> dict[str, str]:
         # The tools are here already; without this every cloud SDK in .venv would have its plugin downloaded.
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
         "PULUMI_SKIP_UPDATE_CHECK": "true",
+        "TMPDIR": str(TEMPORARY),
     }
+    TEMPORARY.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not _chosen("PULUMI_BACKEND_URL"):
         STATE.mkdir(parents=True, exist_ok=True)
         own["PULUMI_BACKEND_URL"] = f"file://{STATE}"

@@ -211,6 +211,8 @@ def _link(tool: Tool, program: Path) -> None:
 
 def _version_of(program: str, name: str) -> str | None:
     arguments = VERSION_ARGUMENTS.get(name, ("version",))
-    said = subprocess.run([program, *arguments], capture_output=True, text=True, check=False).stdout
+    # A kubectl that only dispatches to others asks the user's cluster for its version, unless there is none.
+    env = {**os.environ, "KUBECONFIG": os.devnull}
+    said = subprocess.run([program, *arguments], env=env, capture_output=True, text=True, check=False).stdout
     found = re.search(r"v?(\d+\.\d+\.\d+)", said)
     return found[1] if found else None

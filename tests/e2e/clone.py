@@ -144,6 +144,7 @@ def user_environ(home: Path, temporary: Path, kubeconfig: Path, cache: Path) -> 
         "TMPDIR": str(temporary),
         "KUBECONFIG": str(kubeconfig),
         "ENVFLEET_TOOLCHAIN_CACHE": str(cache),
-        # How docker finds the engine.
+        # How docker finds the engine, and what pip makes a file for in a home without it.
         "DOCKER_CONFIG": os.environ.get("DOCKER_CONFIG", str(Path.home() / ".docker")),
+        "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(Path.home() / ".rustup")),
     }

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import psutil
 
-from toolchain import engine, traces
+from toolchain import daemon, engine, traces
 from toolchain.progress import StepError
 
 # Where programs leave files, and how deep to look. The clone's user has another home and $TMPDIR, which are
@@ -25,7 +25,9 @@ def inventory(root: Path, prefix: str) -> set[str]:
     """
     found = _files() | _processes(root)
     if engine_runs():
-        return found | {"container engine"} | _docker_objects(prefix)
+        # What belongs to the engine itself comes and goes with containers.
+        engines = {f"file {path}" for path in (*traces.FOLDERS, *daemon.RUN.glob("*"))}
+        return (found - engines) | {"container engine"} | _docker_objects(prefix)
     links = {f"link {name}" for name in psutil.net_if_stats()}
     return found | links | {f"sysctl {name} = {traces.sysctl(name)}" for name in traces.SYSCTLS}
 

@@ -228,3 +228,11 @@ def test_a_signal_lets_pulumi_stop_in_an_orderly_way_and_waits_for_it(stack, tmp
     with pytest.raises(StepError, match="ended with 3"):
         stack.pulumi("up")
     assert (tmp_path / "said").read_text() == "orderly\n"
+
+
+def test_kubeconfigs_that_the_plugin_left_are_removed(stack, tmp_path, monkeypatch):
+    monkeypatch.setattr(stacks, "TEMPORARY", tmp_path)
+    monkeypatch.setattr(stacks, "_run_to_its_end", lambda *command: 0)
+    (tmp_path / "kubeconfig123").touch()
+    stack.pulumi("up")
+    assert not (tmp_path / "kubeconfig123").exists()

@@ -80,6 +80,14 @@ def test_a_tool_on_path_of_another_version_is_passed_over_for_the_cache(home, mo
     assert (home / ".envfleet" / "bin" / "kind").read_bytes() == b"from the cache"
 
 
+def test_a_tool_is_asked_for_its_version_without_the_users_cluster(home, monkeypatch):
+    monkeypatch.setenv("KUBECONFIG", "/theirs")
+    kubectl = program(home / "path", "kubectl", "")
+    kubectl.write_text("#!/bin/sh\n[ $KUBECONFIG = /dev/null ] && echo v1.34.9\n")
+    _, version = tools.on_path(tools.Tool(name="kubectl", **VERSIONS["kubectl"]))
+    assert version == "1.34.9"
+
+
 def test_a_damaged_cache_is_an_error_and_leaves_no_tool(home, monkeypatch):
     cache = cache_of(home / "cache", "kind", b"program", monkeypatch)
     with (cache / "kind.zst").open("ab") as file:

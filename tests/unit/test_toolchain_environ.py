@@ -20,6 +20,7 @@ def home(tmp_path, monkeypatch):
         monkeypatch.delenv(name)
     monkeypatch.setattr(environ, "HOME", tmp_path)
     monkeypatch.setattr(environ, "STATE", tmp_path / "state")
+    monkeypatch.setattr(environ, "TEMPORARY", tmp_path / "tmp")
     monkeypatch.setattr(environ, "PASSPHRASE", tmp_path / "passphrase")
     monkeypatch.setattr(environ, "engine", SimpleNamespace(docker_host=none))
     return tmp_path
