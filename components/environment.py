@@ -8,6 +8,7 @@ from pulumi.runtime.rpc import UNKNOWN
 from pulumi_kubernetes.core import v1 as core
 
 from components import pods, rbac
+from components.children import child_options
 from components.identity import Identity
 from config import EnvironmentConfig
 
@@ -97,11 +98,7 @@ class Environments(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: Sequence[EnvironmentArgs], opts: pulumi.ResourceOptions) -> None:
         super().__init__("envfleet:components:Environments", name, None, opts)
-        child = pulumi.ResourceOptions(
-            parent=self,
-            custom_timeouts=pulumi.CustomTimeouts(create="5m", update="5m", delete="2m"),
-            delete_before_replace=True,  # the names are fixed, so two can't exist at once
-        )
+        child = child_options(self, ready="5m", deleted="2m")
         # A preview has the API server try out a replacement under the name that the old Pod still has, which
         # it refuses: "pod updates may not change fields". What is known only later is not tried out, and the
         # node is such a thing. With `ignore_changes`, a Pod that stays does not differ by it.

@@ -6,6 +6,7 @@ import pulumi
 from pulumi_kubernetes.core import v1 as core
 from pulumi_kubernetes.rbac import v1 as rbac
 
+from components.children import child_options
 from components.identity import Identity
 
 # Service accounts, each named after the role of its pods.
@@ -54,11 +55,7 @@ class Rbac(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: RbacArgs, opts: pulumi.ResourceOptions) -> None:
         super().__init__("envfleet:components:Rbac", name, None, opts)
-        child = pulumi.ResourceOptions(
-            parent=self,
-            custom_timeouts=pulumi.CustomTimeouts(create="1m", update="1m", delete="1m"),
-            delete_before_replace=True,  # the names are fixed, so two can't exist at once
-        )
+        child = child_options(self, ready="1m", deleted="1m")
         accounts = [
             core.ServiceAccount(f"{name}-{role}-account", service_account(args, role), child)
             for role in (SERVER, ENVIRONMENT)

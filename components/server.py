@@ -8,6 +8,7 @@ from pulumi_kubernetes.core import v1 as core
 from pulumi_kubernetes.meta import v1 as meta
 
 from components import pods, rbac
+from components.children import child_options
 from components.identity import Identity
 from config import ServerConfig
 
@@ -106,11 +107,7 @@ class Server(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: ServerArgs, opts: pulumi.ResourceOptions) -> None:
         super().__init__("envfleet:components:Server", name, None, opts)
-        child = pulumi.ResourceOptions(
-            parent=self,
-            custom_timeouts=pulumi.CustomTimeouts(create="5m", update="5m", delete="2m"),
-            delete_before_replace=True,  # the names are fixed, so two can't exist at once
-        )
+        child = child_options(self, ready="5m", deleted="2m")
         apps.Deployment(f"{name}-server-deployment", deployment(args), child)
         core.Service(f"{name}-server-service", service(args), child)
         self.url = args.identity.url(args.settings.port)

@@ -1,0 +1,15 @@
+"""What the Kubernetes objects of every component have in common as Pulumi resources."""
+
+import pulumi
+
+
+def child_options(parent: pulumi.Resource, *, ready: str, deleted: str) -> pulumi.ResourceOptions:
+    """Options of a component's objects.
+
+    ready, deleted: how long creating or updating one, and deleting it, may take, such as "5m".
+    """
+    return pulumi.ResourceOptions(
+        parent=parent,
+        custom_timeouts=pulumi.CustomTimeouts(create=ready, update=ready, delete=deleted),
+        delete_before_replace=True,  # the names are fixed, so two can't exist at once
+    )
