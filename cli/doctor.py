@@ -1,6 +1,5 @@
 """What this machine has of what envfleet needs."""
 
-import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -64,7 +63,7 @@ def _image(*references: str) -> Finding:
 
 
 def _missing_engine() -> Finding:
-    if os.geteuid() == 0 and debian.available():
+    if debian.usable():
         return Finding("container engine", False, "none runs", "nothing: `make up` starts one of its own")
     return Finding(
         "container engine",

@@ -19,6 +19,11 @@ def available() -> bool:
     return shutil.which("apt-get") is not None and shutil.which("dpkg-deb") is not None
 
 
+def usable() -> bool:
+    """Whether an engine and images can be made from Debian's packages here: that needs root as well."""
+    return os.geteuid() == 0 and available()
+
+
 def unpack(title: str, *packages: str) -> None:
     """Fetch and unpack packages, with those dependencies that the machine lacks, into `PREFIX`."""
     done = HOME / "debian" / ("-".join(packages) + ".done")

@@ -48,7 +48,7 @@ def ensure() -> None:
     try:
         docker_host()
     except NoEngineError as missing:
-        if os.geteuid() != 0 or not debian.available():
+        if not debian.usable():
             raise StepError(
                 "no container engine answers (`docker version` fails), and envfleet starts its own only as "
                 "root on a Debian-family machine. Install Docker Engine or Docker Desktop, start it, check "

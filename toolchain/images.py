@@ -4,7 +4,6 @@ What a registry can give is pulled, the rest is built here; an image that would 
 """
 
 import hashlib
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -72,7 +71,7 @@ def _pulled_or_built(name: str, build: Callable[[str, str], None], sources: Path
             console.print("  [dim]no registry gives it to this machine; building one here instead")
         else:
             return str(reference)
-        if os.geteuid() != 0 or not debian.available():
+        if not debian.usable():
             raise StepError(
                 f"{reference} can't be pulled, and without a registry envfleet builds images only as root on "
                 f"Debian. Check `docker pull {reference}`, or run this command on such a machine."
