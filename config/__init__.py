@@ -1,24 +1,24 @@
-"""A stack's configuration: keys in `models`, values in `fields` and `relations`, reading it in `load`."""
+"""A stack's configuration: its keys, their values in `fields` and `relations`, reading it in `load`.
 
+`models` has the whole; `cluster`, `environment`, `resources`, `scheduling` and `storage` have its parts.
+"""
+
+from config.cluster import ClusterConfig, KindConfig, PortMapping
+from config.environment import EnvironmentConfig, Security
 from config.errors import ConfigError
 from config.load import load, parse
-from config.models import (
-    ClusterConfig,
-    EnvironmentConfig,
-    KindConfig,
-    PortMapping,
-    Resources,
-    ServerConfig,
-    StackConfig,
-)
+from config.models import NetworkConfig, ServerConfig, StackConfig
+from config.resources import Resources
 
 __all__ = [
     "ClusterConfig",
     "ConfigError",
     "EnvironmentConfig",
     "KindConfig",
+    "NetworkConfig",
     "PortMapping",
     "Resources",
+    "Security",
     "ServerConfig",
     "StackConfig",
     "load",

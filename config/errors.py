@@ -10,12 +10,18 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from config.raw import mapping
+
 Key = str | int
 _LONGEST_VALUE = 70
+# Keys whose values may be secrets, by intention or by mistake.
+_HOLD_SECRETS = frozenset({"env", "secret_env", "secrets"})
 
 # What to write instead, by pydantic's type of error.
 _REMEDIES = {
-    "string_type": "write a string; a number or true/false needs quotes around it",
+    "string_type": "write a string; a number, a date or true/false needs quotes around it",
+    "string_unicode": "has half a character; write it anew",
+    "invalid_key": "write a string as the key; a number, a date or true/false needs quotes around it",
     "int_type": "write a whole number, without quotes",
     "bool_type": "write true or false, without quotes",
     "list_type": 'write a list, each item on its own line after "- "',
@@ -64,6 +70,7 @@ def show(value: object) -> str:
     if isinstance(value, list):
         return "[…]"
     text = json.dumps(value, ensure_ascii=False, default=str)
+    text = "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
     return text if len(text) <= _LONGEST_VALUE else text[:_LONGEST_VALUE] + "…"
 
 
@@ -82,9 +89,10 @@ def _problem(details: ErrorDetails, path: tuple[Key, ...], owner: type[BaseModel
         return Problem(path, f"is required: {owner.model_fields[str(path[-1])].description}")
     if kind.startswith("union_tag"):
         discriminator = context["discriminator"].strip("'")
-        path, value = (*path, discriminator), value.get(discriminator)
+        path, value = (*path, discriminator), mapping(value).get(discriminator)
     remedy = _REMEDIES[kind].format_map(context) if kind in _REMEDIES else details["msg"]
-    return Problem(path, remedy, "" if kind == "union_tag_not_found" or "env" in path else show(value))
+    hidden = kind == "union_tag_not_found" or not _HOLD_SECRETS.isdisjoint(path)
+    return Problem(path, remedy, "" if hidden else show(value))
 
 
 def _nearest(key: str, known: Iterable[str]) -> str:

@@ -5,25 +5,33 @@ A check raises `ValueError` with what to write instead; `ConfigError` adds the k
 
 import ipaddress
 import re
-from decimal import Decimal
-from string import ascii_letters
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BeforeValidator, SecretStr
 
 NAME_LENGTH = 63  # of a Kubernetes name and of a label's value
+OBJECT_NAME_LENGTH = 253  # of names that need not be a host name
 LARGEST_COUNT = 3000  # Kubernetes is tested with as many pods in one namespace
 CLUSTER_NAME_LENGTH = 40  # kind's longest suffix, "-external-load-balancer", must still fit into a host name
 RESERVED_VARIABLES = "ENVFLEET_"  # prefix of what the fleet itself tells its pods
 SERVER_VARIABLES = {"PORT": "port", "LOG_LEVEL": "log_level"}  # by the keys that they follow
 RESERVED_ENVIRONMENTS = frozenset({"server"})  # Services of the fleet itself
-RESERVED_LABELS = re.compile(r"(.*\.)?(kubernetes|k8s)\.io/")
-
+OWN_PREFIX = "envfleet.dev/"  # of labels and annotations
+RESERVED_LABELS = re.compile(r"(.*\.)?(kubernetes\.io|k8s\.io|envfleet\.dev)/")
+RESERVED_ANNOTATIONS = re.compile(r"(pulumi\.com|kubectl\.kubernetes\.io|envfleet\.dev)/")
+_Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+# Cloud metadata services, which hand out credentials to whoever asks: AWS, Google and Azure; Alibaba; Azure's
+# host agent; AWS and Google over IPv6.
+METADATA = tuple(
+    ipaddress.ip_network(cidr)
+    for cidr in (
+        *("169.254.0.0/16", "100.100.100.200/32", "168.63.129.16/32"),
+        *("fd00:ec2::/32", "fd20:ce::254/128"),
+    )
+)
+SECRET_NAME = re.compile(r"[A-Za-z0-9_-]{1,63}")
+SET_SECRET = "pulumi config set --secret --path secrets.NAME"  # noqa: S105 (a command)
 _DNS_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-_QUANTITY = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(?:([KMGTPE]i|[mkMGTPE])|[eE]([+-]?\d{1,2}))?", re.ASCII)
-_SCALE = {"m": Decimal("0.001"), "k": Decimal(10**3)}
-_SCALE |= {unit: Decimal(1000 ** (power + 2)) for power, unit in enumerate("MGTPE")}
-_SCALE |= {f"{unit}i": Decimal(1024 ** (power + 1)) for power, unit in enumerate("KMGTPE")}
 _PATH_COMPONENT = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _IMAGE = re.compile(
     rf"(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d+)?/)?{_PATH_COMPONENT}(?:/{_PATH_COMPONENT})*"
@@ -32,35 +40,8 @@ _IMAGE = re.compile(
 )
 _LABEL_NAME = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _DOMAIN_PART = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
-_LABEL_KEY = re.compile(rf"(?:(?=.{{1,253}}/){_DOMAIN_PART}(?:\.{_DOMAIN_PART})*/)?{_LABEL_NAME}")
-
-
-def quantity(text: str) -> Decimal:
-    """The number a Kubernetes quantity such as `500m` or `1.5Gi` stands for.
-
-    Raises:
-        ValueError: it is none, or not above zero.
-    """
-    match = _QUANTITY.fullmatch(text)
-    if match is None:
-        raise ValueError('write a number with an optional unit, such as "500m", "2" or "512Mi"')
-    number, unit, exponent = match.groups()
-    amount = Decimal(number) * _SCALE.get(unit, Decimal(1)) * Decimal(10) ** int(exponent or 0)
-    if amount <= 0:
-        raise ValueError("must be above zero")
-    return amount
-
-
-def _cpu(text: str) -> str:
-    if quantity(text) < _SCALE["m"]:
-        raise ValueError('the smallest share of a processor is "1m"')
-    return text
-
-
-def _memory(text: str) -> str:
-    if quantity(text) < _SCALE["Mi"]:
-        raise ValueError(f'is less than a mebibyte; write a unit, such as "{text.rstrip(ascii_letters)}Mi"')
-    return text
+_DOMAIN = rf"{_DOMAIN_PART}(?:\.{_DOMAIN_PART})*"
+_LABEL_KEY = re.compile(rf"(?:(?=.{{1,253}}/){_DOMAIN}/)?{_LABEL_NAME}")
 
 
 def _dns_label(longest: int) -> AfterValidator:
@@ -81,6 +62,12 @@ def _not_reserved(text: str) -> str:
     return text
 
 
+def _existing_namespace(text: str) -> str:
+    if len(text) > NAME_LENGTH or not re.fullmatch(_DOMAIN_PART, text):
+        raise ValueError(f"write a namespace's name: 1 to {NAME_LENGTH} lower-case letters, digits and '-'")
+    return text
+
+
 def _namespace(text: str) -> str:
     if text == "default" or text.startswith("kube-"):
         raise ValueError('belongs to Kubernetes; choose another, such as "envfleet"')
@@ -96,9 +83,17 @@ def _image(text: str) -> str:
     return text
 
 
+def _text(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("a process can't be handed text with a NUL character; remove it")
+    return text
+
+
 def _environment_variable(text: str) -> str:
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text):
-        raise ValueError("use letters, digits and '_' for a variable's name, not starting with a digit")
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,252}", text):
+        raise ValueError(
+            "use at most 253 letters, digits and '_' for a variable's name, not starting with a digit"
+        )
     if text.startswith(RESERVED_VARIABLES):
         raise ValueError(f"variables named {RESERVED_VARIABLES}… are the fleet's own; choose another name")
     return text
@@ -110,14 +105,87 @@ def _server_variable(text: str) -> str:
     return text
 
 
+def _qualified_name(text: str) -> str:
+    if not _LABEL_KEY.fullmatch(text):
+        raise ValueError("write a key as name or prefix/name: letters, digits, '-', '_', '.', at most 63")
+    return text
+
+
 def _label_key(text: str) -> str:
     if RESERVED_LABELS.match(text):
         raise ValueError("labels with this prefix are Kubernetes' and the fleet's own; use another prefix")
-    if not _LABEL_KEY.fullmatch(text):
+    return text
+
+
+def _annotation_key(text: str) -> str:
+    if RESERVED_ANNOTATIONS.match(text):
+        raise ValueError("annotations with this prefix are Pulumi's and the fleet's own; use another prefix")
+    return text
+
+
+def _object_name(text: str) -> str:
+    if len(text) > OBJECT_NAME_LENGTH or not re.fullmatch(_DOMAIN, text):
         raise ValueError(
-            "write a label's key as name or prefix/name: letters, digits, '-', '_', '.', at most 63"
+            f"write the name of an existing object: at most {OBJECT_NAME_LENGTH} lower-case letters, digits, "
+            "'-' and '.', with a letter or digit at both ends of each part"
         )
     return text
+
+
+def _secret_name(text: str) -> str:
+    if not SECRET_NAME.fullmatch(text):
+        raise ValueError("use 1 to 63 letters, digits, '-' and '_' for a secret's name")
+    return text
+
+
+def _secret(value: object) -> object:
+    if not isinstance(value, str | SecretStr):
+        raise ValueError(f"write one text, encrypted: {SET_SECRET}")  # noqa: TRY004 (pydantic's protocol)
+    _text(value.get_secret_value() if isinstance(value, SecretStr) else value)
+    return value
+
+
+def _mount_path(text: str) -> str:
+    if not re.fullmatch(r"(/[^/:\0\s]+)+", text) or not {".", ".."}.isdisjoint(text.split("/")):
+        raise ValueError(
+            'write an absolute path such as "/data", without spaces, ":", "." and "..", and no "/" at its end'
+        )
+    if text.split("/")[1] == "proc":
+        raise ValueError('belongs to the kernel; choose another, such as "/data"')
+    return text
+
+
+def _sub_path(text: str) -> str:
+    if not re.fullmatch(r"[^/\0-\x1f][^\0-\x1f]*", text) or ".." in text.split("/"):
+        raise ValueError('write a path within the volume, without "/" in front and without ".."')
+    return text
+
+
+def metadata_within(cidr: str) -> list[str]:
+    """The addresses of cloud metadata services that lie in a network."""
+    return [str(each) for each in METADATA if _contains(ipaddress.ip_network(cidr), each)]
+
+
+def _contains(network: _Network, part: _Network) -> bool:
+    return network.version == part.version and part.subnet_of(network)  # type: ignore[arg-type]
+
+
+def _cidr(text: str) -> str:
+    try:
+        network = ipaddress.ip_network(text)
+    except ValueError:
+        network = None
+    if network is None or "%" in text:
+        raise ValueError(
+            'write a network as address/length, with zeros after the length, such as "10.20.0.0/16"'
+        )
+    if isinstance(network, ipaddress.IPv6Network) and network.network_address.ipv4_mapped:
+        raise ValueError("holds IPv4 addresses; write them as IPv4")
+    if "/" not in text:
+        raise ValueError(f'write its length too: "{network}" for this address alone')
+    if any(_contains(each, network) for each in METADATA):
+        raise ValueError("is a cloud's metadata service, which environments never reach; remove it")
+    return str(network)
 
 
 def _label_value(text: str) -> str:
@@ -144,7 +212,9 @@ def _address(text: str) -> str:
     return text
 
 
-def _between(lowest: int, highest: int) -> AfterValidator:
+def between(lowest: int, highest: int) -> AfterValidator:
+    """A check that a number is in a range, both ends included."""
+
     def check(number: int) -> int:
         if not lowest <= number <= highest:
             raise ValueError(f"write a whole number from {lowest} to {highest}")
@@ -169,22 +239,39 @@ def _feature_gate(text: str) -> str:
     return text
 
 
+QualifiedName = Annotated[str, AfterValidator(_qualified_name)]
+LabelValue = Annotated[str, AfterValidator(_label_value)]
 ClusterName = Annotated[str, _dns_label(CLUSTER_NAME_LENGTH)]
+ExistingNamespace = Annotated[str, AfterValidator(_existing_namespace)]
 NamespaceName = Annotated[str, _dns_label(NAME_LENGTH), AfterValidator(_namespace)]
 EnvironmentName = Annotated[str, _dns_label(NAME_LENGTH), AfterValidator(_not_reserved)]
 Image = Annotated[str, AfterValidator(_image)]
-Cpu = Annotated[str, AfterValidator(_cpu)]
-Memory = Annotated[str, AfterValidator(_memory)]
-Port = Annotated[int, _between(1, 65535)]
-ControlPlaneNodes = Annotated[int, _between(1, 9), AfterValidator(_odd)]
-WorkerNodes = Annotated[int, _between(0, 50)]
-Timeout = Annotated[int, _between(30, 3600)]
-Count = Annotated[int, _between(1, LARGEST_COUNT)]
-NodePort = Annotated[int, _between(30000, 32767)]
+Port = Annotated[int, between(1, 65535)]
+ControlPlaneNodes = Annotated[int, between(1, 9), AfterValidator(_odd)]
+WorkerNodes = Annotated[int, between(0, 50)]
+Timeout = Annotated[int, between(30, 3600)]
+Count = Annotated[int, between(1, LARGEST_COUNT)]
+NodePort = Annotated[int, between(30000, 32767)]
 Address = Annotated[str, AfterValidator(_address)]
 HealthPath = Annotated[str, AfterValidator(_health_path)]
 VariableName = Annotated[str, AfterValidator(_environment_variable)]
-Variables = dict[VariableName, str]
-ServerVariables = dict[Annotated[VariableName, AfterValidator(_server_variable)], str]
-Labels = dict[Annotated[str, AfterValidator(_label_key)], Annotated[str, AfterValidator(_label_value)]]
+Text = Annotated[str, AfterValidator(_text)]
+Variables = dict[VariableName, Text]
+ServerVariables = dict[Annotated[VariableName, AfterValidator(_server_variable)], Text]
+Labels = dict[Annotated[QualifiedName, AfterValidator(_label_key)], LabelValue]
+NodeLabels = dict[QualifiedName, LabelValue]
+Annotations = dict[Annotated[QualifiedName, AfterValidator(_annotation_key)], str]
 FeatureGates = dict[Annotated[str, AfterValidator(_feature_gate)], bool]
+ObjectName = Annotated[str, AfterValidator(_object_name)]
+SecretName = Annotated[str, AfterValidator(_secret_name)]
+Secret = Annotated[SecretStr, BeforeValidator(_secret)]
+VolumeName = Annotated[str, _dns_label(NAME_LENGTH)]
+MountPath = Annotated[str, AfterValidator(_mount_path)]
+SubPath = Annotated[str, AfterValidator(_sub_path)]
+Cidr = Annotated[str, AfterValidator(_cidr)]
+Lifetime = Annotated[int, between(1, 31_536_000)]  # up to a year
+Seconds = Annotated[int, between(1, 3600)]
+Failures = Annotated[int, between(1, 100)]
+Weight = Annotated[int, between(1, 100)]
+UserId = Annotated[int, between(0, 2**31 - 1)]
+GroupId = Annotated[int, between(0, 2**31 - 1)]

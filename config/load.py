@@ -9,7 +9,11 @@ from pydantic import ValidationError
 
 from config import relations
 from config.errors import ConfigError, Key, Problem, from_pydantic
+from config.fields import SET_SECRET
 from config.models import StackConfig
+from config.raw import mapping
+
+SECRETS = "secrets"
 
 
 def load() -> StackConfig:
@@ -29,7 +33,8 @@ def parse(raw: Mapping[str, object], stack: str, secret: Collection[str] = ()) -
 
     raw: the keys of the project, without its name in front.
     stack: name of the stack; unless the configuration says otherwise, the cluster is named after it.
-    secret: the keys that Pulumi keeps encrypted. None can be used yet, and their values are in no message.
+    secret: the keys that Pulumi keeps encrypted, whole or in part: only `secrets` may be one. A `SecretStr`
+        under `secrets` is encrypted too. Their values are in no message.
 
     Raises:
         ConfigError: with every problem that it has.
@@ -37,25 +42,34 @@ def parse(raw: Mapping[str, object], stack: str, secret: Collection[str] = ()) -
     cluster = raw.get("cluster")
     if isinstance(cluster, Mapping):
         raw = {**raw, "cluster": {"name": f"envfleet-{stack}", **cluster}}
-    problems = [problem for problem in _problems(raw) if problem.path[0] not in secret]
+    problems = [problem for problem in _problems(raw) if problem.path[0] not in set(secret) - {SECRETS}]
     problems += [
         Problem(
-            (key,),
-            "holds a secret, which is not supported yet; remove it, or set it as plain text if it is none",
+            (key,), f"holds a secret, which belongs under {SECRETS}: {SET_SECRET}. Then name it in secret_env"
         )
         for key in secret
+        if key != SECRETS
     ]
+    if SECRETS not in secret:
+        problems += [
+            Problem((SECRETS, name), f"is not encrypted; set it anew: {SET_SECRET}")
+            for name, value in mapping(raw.get(SECRETS)).items()
+            if isinstance(name, str) and isinstance(value, str)
+        ]
     if problems:
         raise ConfigError(sorted(problems, key=_place), stack)
     return StackConfig.model_validate(raw)
 
 
 def _problems(raw: Mapping[str, object]) -> Iterator[Problem]:
+    malformed: list[Problem] = []
     try:
         StackConfig.model_validate(raw)
     except ValidationError as error:
-        yield from from_pydantic(error, StackConfig)
-    yield from relations.problems(raw)
+        malformed += from_pydantic(error, StackConfig)
+    yield from malformed
+    reported = {problem.path for problem in malformed}
+    yield from (problem for problem in relations.problems(raw) if problem.path not in reported)
 
 
 def _place(problem: Problem) -> list[tuple[bool, Key]]:
@@ -69,5 +83,5 @@ def _structure(text: str) -> object:
         return text
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return text

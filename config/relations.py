@@ -4,42 +4,45 @@ They read the configuration as it was written, to report together with the check
 those whatever is not well-formed.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from decimal import Decimal
 
+from config.environment import expand
+from config.environment_relations import environment_problems
 from config.errors import Key, Problem, show
-from config.fields import LARGEST_COUNT, NAME_LENGTH, quantity
-from config.models import Limits, Requests, expand
-
-Raw = Mapping[str, object]
+from config.fields import LARGEST_COUNT, NAME_LENGTH
+from config.quantities import quantity
+from config.raw import Raw, items, mapping
+from config.resources import Limits, Requests
 
 
 def problems(raw: Raw) -> Iterator[Problem]:
     """Every contradiction between keys."""
-    cluster, server = _mapping(raw.get("cluster")), _mapping(raw.get("server"))
-    environments = [_mapping(environment) for environment in _items(raw.get("environments"))]
-    yield from _repeated_images(_items(cluster.get("images")))
-    yield from _repeated_host_ports(_items(cluster.get("port_mappings")))
+    cluster, server = mapping(raw.get("cluster")), mapping(raw.get("server"))
+    environments = [mapping(environment) for environment in items(raw.get("environments"))]
+    yield from _repeated_images(items(cluster.get("images")))
+    yield from _repeated_host_ports(items(cluster.get("port_mappings")))
     yield from _service(server, cluster)
     yield from _resources(("server",), server)
     yield from _environment_names(environments)
     for index, environment in enumerate(environments):
         yield from _resources(("environments", index), environment)
+        yield from environment_problems(("environments", index), environment, mapping(raw.get("secrets")))
 
 
 def _repeated_images(images: list[object]) -> Iterator[Problem]:
     for index, image in enumerate(images):
-        if image in images[:index]:
+        if isinstance(image, str) and image in images[:index]:
             yield Problem(("cluster", "images", index), "is listed twice; remove one", show(image))
 
 
 def _repeated_host_ports(mappings: list[object]) -> Iterator[Problem]:
     seen: dict[tuple[int, str], int] = {}
-    for index, mapping in enumerate(map(_mapping, mappings)):
-        port = mapping.get("host_port")
-        if not isinstance(port, int):
+    for index, each in enumerate(map(mapping, mappings)):
+        port = each.get("host_port")
+        if type(port) is not int:
             continue
-        first = seen.setdefault((port, str(mapping.get("protocol", "TCP"))), index)
+        first = seen.setdefault((port, str(each.get("protocol", "TCP"))), index)
         if first != index:
             path = ("cluster", "port_mappings", index, "host_port")
             yield Problem(path, f"is taken by port_mappings[{first}]; choose a free port", show(port))
@@ -56,9 +59,9 @@ def _service(server: Raw, cluster: Raw) -> Iterator[Problem]:
 
 
 def _resources(owner: tuple[Key, ...], settings: Raw) -> Iterator[Problem]:
-    resources = _mapping(settings.get("resources"))
-    requests = {**Requests().model_dump(), **_mapping(resources.get("requests"))}
-    limits = {**Limits().model_dump(), **_mapping(resources.get("limits"))}
+    resources = mapping(settings.get("resources"))
+    requests = {**Requests().model_dump(), **mapping(resources.get("requests"))}
+    limits = {**Limits().model_dump(), **mapping(resources.get("limits"))}
     for what in Requests.model_fields:
         request, limit = _quantity(requests[what]), _quantity(limits[what])
         if request is not None and limit is not None and request > limit:
@@ -97,11 +100,3 @@ def _quantity(value: object) -> Decimal | None:
         return quantity(value) if isinstance(value, str) else None
     except ValueError:
         return None
-
-
-def _mapping(value: object) -> Raw:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _items(value: object) -> list[object]:
-    return value if isinstance(value, list) else []

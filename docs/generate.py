@@ -6,16 +6,17 @@ Keys, types, defaults and meanings come from the models in `config`, constraints
 import copy
 import inspect
 import json
+import re
 import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
-from config import ConfigError, models, parse
+from config import ConfigError, cluster, environment, models, parse, resources, scheduling, storage
 from config.errors import Problem
 
 PAGE = Path(__file__).with_name("configuration.md")
@@ -25,23 +26,51 @@ Yaml = Any  # what a YAML file may hold
 Place = tuple[str | int, ...]  # keys and indices, from the top of a configuration
 STACK = "dev"
 
-# A table each: title, model, and where the example has one.
+# A table each: title, model, and where the example has one, or a list of several that have all keys together.
+ENVIRONMENT: Place = ("environments", 0)
+AFFINITY: Place = (*ENVIRONMENT, "affinity")
 SECTIONS: tuple[tuple[str, type[BaseModel], Place], ...] = (
     ("The stack", models.StackConfig, ()),
-    ("cluster", models.KindConfig, ("cluster",)),
-    ("cluster.port_mappings", models.PortMapping, ("cluster", "port_mappings", 0)),
+    ("cluster", cluster.KindConfig, ("cluster",)),
+    ("cluster.port_mappings", cluster.PortMapping, ("cluster", "port_mappings")),
+    ("network", models.NetworkConfig, ("network",)),
+    ("network.clients", models.Client, ("network", "clients")),
+    ("readiness", models.ReadinessConfig, ("readiness",)),
     ("server", models.ServerConfig, ("server",)),
-    ("environments", models.EnvironmentConfig, ("environments", 0)),
-    ("resources", models.Resources, ("environments", 0, "resources")),
-    ("resources.requests", models.Requests, ("environments", 0, "resources", "requests")),
-    ("resources.limits", models.Limits, ("environments", 0, "resources", "limits")),
+    ("environments", environment.EnvironmentConfig, ENVIRONMENT),
+    ("resources", resources.Resources, (*ENVIRONMENT, "resources")),
+    ("resources.requests", resources.Requests, (*ENVIRONMENT, "resources", "requests")),
+    ("resources.limits", resources.Limits, (*ENVIRONMENT, "resources", "limits")),
+    ("health", environment.Health, (*ENVIRONMENT, "health")),
+    ("volumes", storage.Volume, (*ENVIRONMENT, "volumes")),
+    ("volumes.empty_dir", storage.EmptyDir, (*ENVIRONMENT, "volumes", 0, "empty_dir")),
+    ("volumes.ephemeral_claim", storage.EphemeralClaim, (*ENVIRONMENT, "volumes", 1, "ephemeral_claim")),
+    ("egress", environment.EgressRule, (*ENVIRONMENT, "egress")),
+    ("security", environment.Security, (*ENVIRONMENT, "security")),
+    ("affinity", scheduling.Affinity, AFFINITY),
+    ("node_affinity", scheduling.NodeAffinity, (*AFFINITY, "node_affinity")),
+    ("node_affinity.preferred", scheduling.NodePreference, (*AFFINITY, "node_affinity", "preferred")),
+    (
+        "node_affinity.requirements",
+        scheduling.Requirement,
+        (*AFFINITY, "node_affinity", "preferred", 0, "requirements"),
+    ),
+    ("pod_affinity", scheduling.PodAffinity, (*AFFINITY, "pod_affinity")),
+    ("pod_affinity.required", scheduling.PodTerm, (*AFFINITY, "pod_affinity", "required")),
+    ("pod_affinity.preferred", scheduling.PodPreference, (*AFFINITY, "pod_affinity", "preferred")),
+    ("tolerations", scheduling.Toleration, (*ENVIRONMENT, "tolerations")),
 )
-WORDS: dict[object, str] = {str: "string", int: "whole number", bool: "true or false"}
+WORDS: dict[object, str] = {
+    str: "string",
+    int: "whole number",
+    bool: "true or false",
+    SecretStr: "encrypted string",
+}
 # Values that a check may refuse. The answer to the first of each type is the key's rule, since it is nonsense
 # everywhere; the answers to the others are exceptions from the rule.
 NUMBERS = (-1, 2)
-STRINGS = ("?", "untagged", "server", "default", "0", "512", "0.1m")
-KEYS = ("?", "ENVFLEET_X", "PORT", "LOG_LEVEL", "kubernetes.io/x")
+STRINGS = ("?", "untagged", "server", "default", "0", "512", "0.1m", "/proc/x", "169.254.169.254/32")
+KEYS = ("?", "ENVFLEET_X", "PORT", "LOG_LEVEL", "kubernetes.io/x", "pulumi.com/x")
 MISTAKEN = """\
 cluster:
   provider: kind
@@ -60,7 +89,7 @@ environments:
     port: "8000"
 """
 HEAD = """\
-<!-- Written by `make docs` from config/models.py and docs/example.yaml: edit those. -->
+<!-- Written by `make docs` from config/ and docs/example.yaml: edit those. -->
 # Configuration
 
 A stack's configuration is its file `Pulumi.NAME.yaml`. The keys of the first table stand there under
@@ -68,8 +97,16 @@ A stack's configuration is its file `Pulumi.NAME.yaml`. The keys of the first ta
 All of it is checked before anything is created. Values have exactly the type that is given here (`"8000"` is
 no number), and unknown keys are refused.
 
-Repeated host ports, images and environment names, a request above its limit, and a `node_port` without
-`service_type: NodePort` are refused too. [What mistakes look like](#mistakes) shows the answers.
+Keys that contradict each other are refused too, such as a request above its limit, two environments of one
+name, a `node_port` without `service_type: NodePort`, or a capability that the security level does not allow.
+[What mistakes look like](#mistakes) shows the answers.
+
+A secret is set with Pulumi, which encrypts it, and handed to environments by its name, as `api-key` is here:
+
+```sh
+pulumi config set --stack NAME --secret --path secrets.api-key
+pulumi config set --stack NAME --path 'environments[0].secret_env.API_KEY' api-key
+```
 """
 
 
@@ -98,9 +135,10 @@ def page() -> str:
 
 
 def read_example() -> dict[str, Yaml]:
-    """The example, its keys without the project's name."""
+    """The example, its keys without the project's name, and its secrets as if decrypted."""
     written = yaml.safe_load(EXAMPLE.read_text())["config"]
-    return {key.removeprefix("envfleet:"): value for key, value in written.items()}
+    example = {key.removeprefix("envfleet:"): value for key, value in written.items()}
+    return example | {"secrets": dict.fromkeys(example["secrets"], SecretStr("hunter2"))}
 
 
 def section(title: str, model: type[BaseModel], place: Place, example: Yaml) -> Iterator[str]:
@@ -110,11 +148,11 @@ def section(title: str, model: type[BaseModel], place: Place, example: Yaml) -> 
     for name, field in model.model_fields.items():
         if not field.description:
             raise SystemExit(f"error: {model.__name__}.{name} has no docstring")
-        key = (*place, name)
+        key = find(name, place, example)
         written = kind(field.annotation)
         nested = "](#" in written  # which has a table of its own
         said = [] if nested or written.startswith("`") else rules(key, example)
-        meaning = "<br>".join([field.description, *said])
+        meaning = "<br>".join([" ".join(field.description.split()), *said])
         shown = "" if nested else code(at(example, key))
         yield f"| `{name}` | {written} | {default(key, field, example)} | {meaning} | {shown} |"
     yield ""
@@ -128,7 +166,7 @@ def kind(annotation: object) -> str:
     elif origin in {Union, types.UnionType}:
         text = " or ".join(kind(argument) for argument in arguments if argument is not types.NoneType)
     elif origin is list:
-        text = f"list of {kind(arguments[0])}".replace("string", "strings")
+        text = "list of " + re.sub("^(string|whole number|list)", r"\1s", kind(arguments[0]))
     elif origin is dict:
         text = f"mapping of name to {kind(arguments[1])}"
     elif origin is Annotated:
@@ -178,12 +216,20 @@ def probes(value: Yaml) -> Iterator[tuple[str, Yaml]]:
             yield from ((str(number), number) for number in NUMBERS)
         case str():
             yield from ((text, text) for text in STRINGS)
-        case [str(), *_]:
-            yield from ((text, [text]) for text in STRINGS)
+        case [inner, *_]:
+            yield from ((shown, [probe]) for shown, probe in probes(inner))
         case dict():
             name, inner = next(iter(value.items()))
             yield from ((key, {key: inner}) for key in KEYS)
             yield from ((shown, {name: probe}) for shown, probe in probes(inner))
+
+
+def find(name: str, place: Place, example: Yaml) -> Place:
+    """Where the example has a key: at a place, or in one entry of the list that is there."""
+    part = at(example, place)
+    if isinstance(part, list):
+        return (*place, next(index for index, entry in enumerate(part) if name in entry), name)
+    return (*place, name)
 
 
 def problems(config: dict[str, Yaml]) -> tuple[Problem, ...]:
@@ -204,7 +250,11 @@ def at(config: Yaml, place: Place) -> Yaml:
 
 def code(value: Yaml) -> str:
     """A value as code within a table."""
-    return f"`{json.dumps(value)}`"
+    return f"`{json.dumps(value, ensure_ascii=False, default=_as_written)}`"
+
+
+def _as_written(value: BaseModel | SecretStr) -> Yaml:
+    return {"secure": "v1:…"} if isinstance(value, SecretStr) else value.model_dump(exclude_defaults=True)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """What a valid configuration becomes."""
 
+import ipaddress
 import json
 import re
 from contextlib import nullcontext
@@ -7,30 +8,72 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
 import config
-from config.fields import quantity
-from config.models import StackConfig, expand
+from config.environment import EgressRule, EnvironmentConfig, expand
+from config.fields import METADATA, metadata_within
+from config.models import StackConfig
+from config.quantities import quantity
 
 ROOT = Path(__file__).parents[2]
 SMALLEST = {"cluster": {"provider": "kind"}, "server": {"image": "server:1"}, "environments": []}
 
 images = st.from_regex(r"([a-z]{1,5}/)?[a-z]{1,8}:[0-9]\.[0-9]", fullmatch=True)
 ports = st.integers(1, 65535)
-variables = st.dictionaries(st.from_regex(r"[A-D][A-Z_]{0,5}", fullmatch=True), st.text(), max_size=3)
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+variables = st.dictionaries(st.from_regex(r"[A-D][A-Z_]{0,5}", fullmatch=True), texts, max_size=3)
+networks = st.builds(
+    lambda address, free: ipaddress.ip_network((address, max(0, address.max_prefixlen - free)), strict=False),
+    st.ip_addresses(),
+    st.integers(0, 128),
+)
+sources = st.sampled_from(
+    [
+        {"empty_dir": {}},
+        {"empty_dir": {"size_limit": "64Mi", "memory": True}},
+        {"ephemeral_claim": {"size": "10Gi", "storage_class": "fast"}},
+        {"persistent_volume_claim": "data", "sub_path": "a/b", "read_only": True},
+        {"config_map": "levels.v1"},
+        {"secret": "certificates"},
+    ]
+)
+volumes = st.lists(sources, max_size=3).map(
+    lambda each: [{"name": f"v{i}", "mount_path": f"/mnt/v{i}", **source} for i, source in enumerate(each)]
+)
 environments = st.lists(
     st.fixed_dictionaries(
         {"name": st.from_regex(r"[a-z]([-a-z0-9]{0,20}[a-z])?", fullmatch=True), "image": images},
         optional={
             "port": ports,
             "env": variables,
-            "args": st.lists(st.text(), max_size=3),
+            "args": st.lists(texts, max_size=3),
             "count": st.none() | st.integers(1, 20),
-            "health_path": st.just("/") | st.just("/status?full=1"),
-            "resources": st.just({"limits": {"cpu": "1.5", "memory": "1Gi"}}),
+            "health": st.fixed_dictionaries(
+                {},
+                optional={
+                    "path": st.just("/") | st.just("/status?full=1"),
+                    "port": ports,
+                    "timeout_seconds": st.integers(1, 60),
+                    "restart_seconds": st.none() | st.integers(60, 7200),
+                },
+            ),
+            "resources": st.just({"limits": {"cpu": "1.5", "memory": "1Gi"}})
+            | st.just({"extended": {"nvidia.com/gpu": 2}}),
+            "startup_seconds": st.integers(1, 3600),
+            "ttl_seconds": st.none() | st.integers(1, 31_536_000),
+            "volumes": volumes,
+            "egress": st.lists(
+                st.sampled_from(["0.0.0.0/0", "::/0", "10.20.0.0/16"]).map(
+                    lambda cidr: {"cidr": cidr, "ports": [443]}
+                ),
+                max_size=2,
+            ),
+            "security": st.just({"level": "baseline", "run_as_user": 0, "capabilities": ["CHOWN"]}),
+            "tolerations": st.just([{"operator": "Exists"}]),
+            "annotations": st.dictionaries(st.just("example.com/note"), st.text("aü\n ")),
             "labels": st.dictionaries(
                 st.from_regex(r"(example\.com/)?[a-z]{1,9}", fullmatch=True), st.just("x")
             ),
@@ -50,7 +93,10 @@ stacks = st.fixed_dictionaries(
         ),
         "environments": environments,
     },
-    optional={"namespace": st.from_regex(r"rl-[a-z]{1,20}", fullmatch=True)},
+    optional={
+        "namespace": st.from_regex(r"rl-[a-z]{1,20}", fullmatch=True),
+        "network": st.just({"clients": []}) | st.just({"clients": [{"namespace": "default"}]}),
+    },
 )
 
 
@@ -86,6 +132,49 @@ def test_a_part_of_the_resources_leaves_the_other_defaults() -> None:
     assert resources.requests == config.Resources().requests
 
 
+def test_an_environment_that_says_nothing_may_do_nothing() -> None:
+    environment = EnvironmentConfig(name="echo", image="echo:1")
+    assert environment.security.level == "restricted"
+    assert environment.egress == environment.volumes == environment.tolerations == []
+    assert (environment.service_account, environment.ttl_seconds) == (None, None)
+
+
+def test_only_labelled_pods_are_clients_unless_it_says_otherwise() -> None:
+    assert [each.labels for each in config.parse(SMALLEST, "dev").network.clients] == [
+        {"envfleet.dev/client": "true"}
+    ]
+    assert config.parse({**SMALLEST, "network": {"clients": []}}, "dev").network.clients == []
+
+
+@pytest.mark.parametrize(
+    ("port", "ports"),
+    [
+        (None, {"http": 8000}),
+        (8000, {"http": 8000}),
+        (9000, {"http": 8000, "health": 9000}),
+    ],
+)
+def test_health_has_a_port_of_its_own_only_where_it_is_another(port, ports) -> None:
+    assert EnvironmentConfig(name="echo", image="echo:1", health={"port": port}).ports == ports
+
+
+@given(networks)
+@example(ipaddress.ip_network("::/0"))
+@example(ipaddress.ip_network("169.254.128.0/17"))
+@example(ipaddress.ip_network("::ffff:a9fe:a9fe/128"))
+def test_no_egress_reaches_a_metadata_service(network) -> None:
+    try:
+        cidr = EgressRule(cidr=str(network)).cidr
+    except ValidationError:
+        within = any(each.version == network.version and network.subnet_of(each) for each in METADATA)
+        assert within or (network.version == 6 and network.network_address.ipv4_mapped)
+        return
+    excepted = [ipaddress.ip_network(each) for each in metadata_within(cidr)]
+    for each in METADATA:
+        assert not network.overlaps(each) or each in excepted
+    assert all(each != network and each.subnet_of(network) for each in excepted), "as Kubernetes demands"
+
+
 def test_a_configuration_cannot_be_changed_afterwards() -> None:
     with pytest.raises(ValidationError, match="frozen"):
         config.parse(SMALLEST, "dev").server.port = 1
@@ -110,6 +199,21 @@ def text(value: object) -> str:
 def test_pulumi_hands_it_over_as_text(set_config, raw: dict) -> None:
     set_config({f"envfleet:{key}": text(value) for key, value in raw.items()})
     assert config.load() == config.parse(raw, "dev")
+
+
+def test_secrets_come_decrypted_and_are_never_shown(set_config) -> None:
+    texts = {f"envfleet:{key}": text(value) for key, value in SMALLEST.items()}
+    set_config({**texts, "envfleet:secrets": '{"api-key": "hunter2"}'}, ["envfleet:secrets"])
+    stack = config.load()
+    assert stack.secrets["api-key"].get_secret_value() == "hunter2"
+    assert "hunter2" not in repr(stack) + stack.model_dump_json()
+
+
+def test_the_command_line_need_not_know_what_is_encrypted() -> None:
+    secrets = {"api-key": SecretStr("")}
+    entry = {"name": "echo", "image": "echo:1", "secret_env": {"API_KEY": "api-key"}}
+    stack = config.parse({**SMALLEST, "secrets": secrets, "environments": [entry]}, "dev")
+    assert stack.environments[0].secret_env == {"API_KEY": "api-key"}
 
 
 def test_other_projects_keys_are_left_alone(set_config) -> None:

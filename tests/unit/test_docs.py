@@ -3,17 +3,18 @@
 import ast
 import re
 from pathlib import Path
-from typing import get_origin
+from typing import get_args, get_origin
 
 import pytest
 import yaml
+from pydantic import BaseModel
 
 from config import StackConfig
 from docs import generate
 from toolchain.layout import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-PROGRAMS = ("cli", "components", "config", "providers", "toolchain")
+PROGRAMS = ("cli", "components", "config", "live", "plugin", "providers", "toolchain")
 
 
 def name(page: Path) -> str:
@@ -30,7 +31,29 @@ def test_the_configuration_page_is_what_the_generator_writes():
 def test_the_example_sets_every_key_there_is():
     example = generate.read_example()
     for _, model, place in generate.SECTIONS:
-        assert set(generate.at(example, place)) == set(model.model_fields), place
+        part = generate.at(example, place)
+        entries = part if isinstance(part, list) else [part]
+        assert set().union(*entries) == set(model.model_fields), place
+
+
+def test_every_model_has_a_section():
+    def within(annotation):
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            yield annotation
+            for field in annotation.model_fields.values():
+                yield from within(field.annotation)
+        for argument in get_args(annotation):
+            yield from within(argument)
+
+    sections = [model for _, model, _ in generate.SECTIONS]
+    assert len(sections) == len(set(sections))
+    assert set(sections) == set(within(StackConfig))
+
+
+def test_the_example_is_a_stack_file_whose_secrets_are_encrypted():
+    written = yaml.safe_load(generate.EXAMPLE.read_text())["config"]
+    assert all(list(secret) == ["secure"] for secret in written["envfleet:secrets"].values())
+    assert "hunter2" not in generate.PAGE.read_text()
 
 
 def test_a_constraint_in_the_page_is_the_answer_of_the_check():
@@ -88,7 +111,9 @@ def test_the_project_declares_the_keys_and_types_of_the_models():
 def test_the_project_declares_the_defaults_of_the_models():
     declared = yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["config"]
     for key, field in StackConfig.model_fields.items():
-        assert declared[key].get("default") == (None if field.is_required() else field.default), key
+        default = None if field.is_required() else field.default
+        written = default.model_dump(exclude_defaults=True) if isinstance(default, BaseModel) else default
+        assert declared[key].get("default") == written, key
 
 
 def messages() -> list[str]:

@@ -1,0 +1,57 @@
+"""Where the fleet runs: a model a provider."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from config.base import Model
+from config.fields import (
+    Address,
+    ClusterName,
+    ControlPlaneNodes,
+    FeatureGates,
+    Image,
+    Port,
+    Timeout,
+    WorkerNodes,
+)
+
+
+class PortMapping(Model):
+    """A port of the cluster's first node that this machine listens on, for a Service of type NodePort."""
+
+    container_port: Port
+    """Port on the node: the Service's node port."""
+    host_port: Port
+    """Port on this machine."""
+    listen_address: Address = "127.0.0.1"
+    """Address of this machine to listen on."""
+    protocol: Literal["TCP", "UDP", "SCTP"] = "TCP"
+    """Transport protocol."""
+
+
+class KindConfig(Model):
+    """A cluster of containers on this machine."""
+
+    provider: Literal["kind"]
+    """Where the cluster runs."""
+    name: ClusterName
+    """Name of the cluster; by default `envfleet-` and the stack's name."""
+    node_image: Image | None = None
+    """Image of the nodes, which decides the Kubernetes version; by default the toolchain's pinned one."""
+    control_plane_nodes: ControlPlaneNodes = 1
+    """Control plane nodes, an odd number: etcd needs a majority."""
+    worker_nodes: WorkerNodes = 0
+    """Worker nodes; with none, the control plane nodes run the pods."""
+    port_mappings: list[PortMapping] = []
+    """Ports of the first node to publish on this machine."""
+    images: list[Image] = []
+    """Images of this machine's container engine to load into the nodes, instead of pulling them."""
+    feature_gates: FeatureGates = {}
+    """Kubernetes feature gates to switch on or off."""
+    ready_timeout_seconds: Timeout = 300
+    """How long the nodes may take to become Ready, in seconds."""
+
+
+# One member a provider; pydantic picks it by the `provider` key.
+ClusterConfig = Annotated[KindConfig, Field(discriminator="provider")]
