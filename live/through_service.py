@@ -1,0 +1,64 @@
+"""Whether clients reach the environments: asked of the control server, which is where clients are."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import httpx
+import kr8s
+from kr8s.asyncio.objects import Pod
+
+from live.api import ClusterError
+from live.fleet import Cause, Problem
+
+_SERVER = "app.kubernetes.io/component=server,app.kubernetes.io/part-of=envfleet"
+_ASK_SECONDS = 30
+# Nodes learn of a new endpoint some seconds after the API server does.
+_SETTLE_SECONDS = 15
+
+
+async def unreachable(api: kr8s.asyncio.Api, namespace: str, instance: str) -> list[Problem]:
+    """The environments that do not answer their health path through their Service, though they are ready.
+
+    A port is forwarded to the server, which no network policy can prevent.
+
+    Raises:
+        ClusterError: the server can't be asked.
+    """
+    selector = f"{_SERVER},app.kubernetes.io/instance={instance}"
+    listed = api.async_get(Pod, namespace=namespace, label_selector=selector, raw=True)
+    # A server that was replaced just now may still be ending.
+    (server,) = [
+        Pod(item, api=api)
+        async for item in listed
+        if isinstance(item, dict) and "deletionTimestamp" not in item["metadata"]
+    ]
+    port = server.raw["spec"]["containers"][0]["ports"][0]["containerPort"]
+    deadline = asyncio.get_running_loop().time() + _SETTLE_SECONDS
+    async with server.portforward(port, local_port="auto") as local:
+        while True:
+            found = [each for each in await _ask(local) if not each["reachable"]]
+            if not found or asyncio.get_running_loop().time() > deadline:
+                return [_problem(each) for each in found]
+            await asyncio.sleep(1)
+
+
+async def _ask(port: int) -> Sequence[dict[str, Any]]:
+    try:
+        async with httpx.AsyncClient(trust_env=False, timeout=_ASK_SECONDS) as client:
+            answer = await client.get(f"http://127.0.0.1:{port}/v1/reachability")
+            return list(answer.raise_for_status().json())
+    except httpx.HTTPError as error:
+        raise ClusterError(
+            f"the control server can't be asked whether environments answer through a Service: {error!r}. "
+            "Where ports can't be forwarded to pods, write envfleet:readiness.through_service: false"
+        ) from error
+
+
+def _problem(answer: dict[str, Any]) -> Problem:
+    return Problem(
+        answer["name"],
+        Cause.NOT_IN_SERVICE,
+        f"its pod is ready, but through its Service {answer['url']} gives: {answer['detail']}",
+        "look for a network policy that is not envfleet's, or at the cluster's DNS and kube-proxy",
+    )
