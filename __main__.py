@@ -15,12 +15,15 @@ except ConfigError as error:
 cluster = provision(config.cluster)
 fleet = Fleet(
     "fleet",
-    FleetArgs(config, instance_of(pulumi.get_stack()), cluster.image, cluster.deleted_with),
+    FleetArgs(
+        config, instance_of(pulumi.get_stack()), cluster.kubeconfig, cluster.image, cluster.deleted_with
+    ),
     pulumi.ResourceOptions(providers=[cluster.provider]),
 )
 
 pulumi.export("cluster", cluster.name)
 pulumi.export("kubeconfig", cluster.kubeconfig)
+pulumi.export("instance", fleet.instance)
 pulumi.export("namespace", fleet.namespace)
 pulumi.export("server", fleet.server_url)
 pulumi.export("environments", fleet.environments)

@@ -7,6 +7,11 @@ from dataclasses import dataclass
 
 from pulumi_kubernetes.meta import v1 as meta
 
+from config.fields import OWN_PREFIX
+
+SECURITY_LABEL = (
+    f"{OWN_PREFIX}pod-security"  # of what leaves Pod Security `restricted`: the level it has instead
+)
 _LONGEST_LABEL = 63
 _DIGEST_LENGTH = 8
 

@@ -6,22 +6,26 @@ import pulumi
 from pulumi_kubernetes.core import v1 as core
 
 from components.identity import Identity
+from config.environment import SecurityLevel
 
 
 @dataclass(frozen=True)
 class NamespaceArgs:
-    """The name of the namespace, and the fleet (`Identity.instance`) it is for."""
+    """The name of the namespace, the fleet (`Identity.instance`) it is for, and the Pod Security level."""
 
     name: str
     instance: str
+    level: SecurityLevel = "restricted"
 
 
 def namespace(args: NamespaceArgs) -> core.NamespaceInitArgs:
-    """A namespace that admits only pods which meet Pod Security `restricted`."""
+    """A namespace that admits only pods of its Pod Security level; others than restricted are noted."""
     identity = Identity(args.instance, "namespace", args.name, namespace=None)
-    modes = ("enforce", "audit", "warn")
+    levels = {"enforce": args.level, "audit": "restricted", "warn": "restricted"}
     return core.NamespaceInitArgs(
-        metadata=identity.metadata({f"pod-security.kubernetes.io/{mode}": "restricted" for mode in modes})
+        metadata=identity.metadata(
+            {f"pod-security.kubernetes.io/{mode}": level for mode, level in levels.items()}
+        )
     )
 
 

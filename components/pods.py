@@ -1,43 +1,70 @@
-"""What the pods of a fleet have in common: no privileges, probes, resources."""
+"""What the pods of a fleet have in common: privileges, probes, resources."""
 
 from collections.abc import Mapping
 
 from pulumi_kubernetes.core import v1 as core
 
-from config import Resources
+from config import Resources, Security
+from config.environment import PORT
 
-POD_SECURITY = core.PodSecurityContextArgs(
-    run_as_non_root=True, seccomp_profile=core.SeccompProfileArgs(type="RuntimeDefault")
-)
 # For a Service: awaiting one costs 10 s, and the pods behind it are awaited anyway.
 NOT_AWAITED = {"pulumi.com/skipAwait": "true"}
-PORT = "http"  # name of a container's port, which probes and Services refer to
+# For what `Readiness` waits for: created once it exists. `skipAwait` would skip the wait for a deletion too.
+AWAITED_AS_FLEET = {"pulumi.com/waitFor": "jsonpath={.metadata.uid}"}
 
 
-def container_security(*, read_only: bool) -> core.SecurityContextArgs:
-    """No capability and no way to get one; read_only is about the container's own file system."""
-    return core.SecurityContextArgs(
-        allow_privilege_escalation=False,
-        capabilities=core.CapabilitiesArgs(drop=["ALL"]),
-        read_only_root_filesystem=read_only,
+def pod_security(security: Security) -> core.PodSecurityContextArgs:
+    """Of the pod: who its processes are."""
+    restricted = security.level == "restricted"
+    return core.PodSecurityContextArgs(
+        run_as_non_root=True if restricted else None,
+        run_as_user=security.run_as_user,
+        run_as_group=security.run_as_group,
+        fs_group=security.fs_group,
+        seccomp_profile=core.SeccompProfileArgs(type="RuntimeDefault"),
     )
 
 
-def probe(path: str, *, period_seconds: int, failures: int) -> core.ProbeArgs:
+def container_security(security: Security) -> core.SecurityContextArgs:
+    """Of the container: within `restricted`, no capability that is not asked for, and no way to get one."""
+    restricted = security.level == "restricted"
+    return core.SecurityContextArgs(
+        privileged=security.privileged,
+        allow_privilege_escalation=not restricted,
+        capabilities=core.CapabilitiesArgs(
+            drop=["ALL"] if restricted else None, add=security.capabilities or None
+        ),
+        read_only_root_filesystem=security.read_only_root_filesystem,
+    )
+
+
+def probe(
+    path: str,
+    *,
+    period_seconds: int,
+    failures: int,
+    timeout_seconds: int = 5,
+    port: str = PORT,
+    scheme: str = "HTTP",
+) -> core.ProbeArgs:
     """GET `path` once a period; it fails after so many failures in a row."""
     return core.ProbeArgs(
-        http_get=core.HTTPGetActionArgs(path=path, port=PORT),
+        http_get=core.HTTPGetActionArgs(path=path, port=port, scheme=scheme),
         period_seconds=period_seconds,
         failure_threshold=failures,
-        timeout_seconds=5,
+        timeout_seconds=timeout_seconds,
     )
 
 
 def resources(config: Resources) -> core.ResourceRequirementsArgs:
     """The configured resources in Kubernetes' terms."""
-    return core.ResourceRequirementsArgs(
-        requests=config.requests.model_dump(), limits=config.limits.model_dump()
+    devices = {name: str(count) for name, count in config.extended.items()}
+    quantities = (
+        {name.replace("_", "-"): quantity for name, quantity in each.model_dump().items()} | devices
+        for each in (config.requests, config.limits)
     )
+    requests, limits = quantities
+    return core.ResourceRequirementsArgs(requests=requests, limits=limits)
 
 
 def variables(env: Mapping[str, str]) -> list[core.EnvVarArgs]:
@@ -45,6 +72,6 @@ def variables(env: Mapping[str, str]) -> list[core.EnvVarArgs]:
     return [core.EnvVarArgs(name=name, value=value) for name, value in env.items()]
 
 
-def service_port(port: int, node_port: int | None = None) -> core.ServicePortArgs:
-    """A Service's port that leads to the container's."""
-    return core.ServicePortArgs(name=PORT, port=port, target_port=PORT, node_port=node_port)
+def service_port(port: int, name: str = PORT, node_port: int | None = None) -> core.ServicePortArgs:
+    """A Service's port that leads to the container's port of that name."""
+    return core.ServicePortArgs(name=name, port=port, target_port=name, node_port=node_port)

@@ -55,7 +55,7 @@ class Rbac(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: RbacArgs, opts: pulumi.ResourceOptions) -> None:
         super().__init__("envfleet:components:Rbac", name, None, opts)
-        child = child_options(self, ready="1m", deleted="1m")
+        child = child_options(name, self, ready="1m", deleted="1m")
         accounts = [
             core.ServiceAccount(f"{name}-{role}-account", service_account(args, role), child)
             for role in (SERVER, ENVIRONMENT)

@@ -1,5 +1,6 @@
 """The control server: one replica, and a Service in front of it."""
 
+import hashlib
 from dataclasses import dataclass
 
 import pulumi
@@ -10,7 +11,10 @@ from pulumi_kubernetes.meta import v1 as meta
 from components import pods, rbac
 from components.children import child_options
 from components.identity import Identity
-from config import ServerConfig
+from config import Security, ServerConfig
+from config.environment import PORT
+
+_SECURITY = Security(read_only_root_filesystem=True)
 
 
 @dataclass(frozen=True)
@@ -31,17 +35,21 @@ class ServerArgs:
         """Name and labels."""
         return Identity(self.instance, "server", "server", self.namespace)
 
+    @property
+    def revision(self) -> str:
+        """A digest of the settings."""
+        return hashlib.sha256(self.settings.model_dump_json().encode()).hexdigest()[:8]
+
 
 def deployment(args: ServerArgs) -> apps.DeploymentInitArgs:
     """The server's Deployment. All settings are in the pod template, so that a change rolls the server."""
     identity = args.identity
     return apps.DeploymentInitArgs(
-        metadata=identity.metadata(),
+        metadata=identity.metadata(annotations=pods.AWAITED_AS_FLEET),
         spec=apps.DeploymentSpecArgs(
             # It owns what it makes: two at a time, also during an update, would contradict each other.
             replicas=1,
             strategy=apps.DeploymentStrategyArgs(type="Recreate"),
-            progress_deadline_seconds=240,
             selector=meta.LabelSelectorArgs(match_labels=identity.selector),
             template=core.PodTemplateSpecArgs(
                 metadata=meta.ObjectMetaArgs(labels=identity.labels),
@@ -50,7 +58,7 @@ def deployment(args: ServerArgs) -> apps.DeploymentInitArgs:
                     automount_service_account_token=True,
                     enable_service_links=False,
                     termination_grace_period_seconds=30,
-                    security_context=pods.POD_SECURITY,
+                    security_context=pods.pod_security(_SECURITY),
                     containers=[_container(args)],
                     volumes=[
                         core.VolumeArgs(
@@ -78,12 +86,12 @@ def _container(args: ServerArgs) -> core.ContainerArgs:
             core.EnvVarArgs(name="LOG_LEVEL", value=settings.log_level),
             *pods.variables(settings.env),
         ],
-        ports=[core.ContainerPortArgs(name=pods.PORT, container_port=settings.port)],
+        ports=[core.ContainerPortArgs(name=PORT, container_port=settings.port)],
         resources=pods.resources(settings.resources),
         startup_probe=pods.probe("/healthz", period_seconds=1, failures=60),
         liveness_probe=pods.probe("/healthz", period_seconds=10, failures=3),
         readiness_probe=pods.probe("/readyz", period_seconds=5, failures=3),
-        security_context=pods.container_security(read_only=True),
+        security_context=pods.container_security(_SECURITY),
         volume_mounts=[core.VolumeMountArgs(name="tmp", mount_path="/tmp")],  # noqa: S108 - in the container
     )
 
@@ -97,18 +105,19 @@ def service(args: ServerArgs) -> core.ServiceInitArgs:
         spec=core.ServiceSpecArgs(
             type=settings.service_type,
             selector=args.identity.selector,
-            ports=[pods.service_port(settings.port, settings.node_port)],
+            ports=[pods.service_port(settings.port, node_port=settings.node_port)],
         ),
     )
 
 
 class Server(pulumi.ComponentResource):
-    """The server. Clients inside the cluster reach it at `url`."""
+    """The server. Clients inside the cluster reach it at `url`; `incarnation` changes when it is rolled."""
 
     def __init__(self, name: str, args: ServerArgs, opts: pulumi.ResourceOptions) -> None:
         super().__init__("envfleet:components:Server", name, None, opts)
-        child = child_options(self, ready="5m", deleted="2m")
-        apps.Deployment(f"{name}-server-deployment", deployment(args), child)
+        child = child_options(name, self, ready="5m", deleted="2m")
+        made = apps.Deployment(f"{name}-server-deployment", deployment(args), child)
         core.Service(f"{name}-server-service", service(args), child)
+        self.incarnation = pulumi.Output.format("{0} {1} {2}", made.metadata.uid, args.image, args.revision)
         self.url = args.identity.url(args.settings.port)
         self.register_outputs({"url": self.url})

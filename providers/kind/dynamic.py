@@ -1,19 +1,7 @@
-"""The resources of a kind cluster, as Pulumi's dynamic providers.
+"""The resources of a kind cluster, as Pulumi's dynamic providers: see `plugin` on their names."""
 
-The state holds each provider pickled by reference, as the names of this module and of its class: a change
-of the code is no change of the resource, and a stack made before it still finds its provider. So don't
-rename this module or its provider classes. They run in a plugin process that `pulumi` starts in the
-program's folder.
-"""
-
-import os
 import secrets
-import select
-import signal
-import sys
-import threading
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 import pulumi
@@ -21,6 +9,7 @@ from pulumi import dynamic
 from pulumi.runtime import rpc
 from typing_extensions import override
 
+from plugin import Provider, say
 from providers.kind import cli, engine
 from providers.kind.engine import KindError
 from providers.kind.spec import ClusterInputs, containers_of, whole
@@ -38,38 +27,7 @@ _REPLACING = (
 _IMAGE_INPUTS = ("source", "image_id", "reference", "cluster", "owner", "incarnation")
 
 
-class _Provider(dynamic.ResourceProvider):
-    # Nothing but two names: see the head of this module.
-    serialize_as_secret_always = False
-
-    @override
-    def configure(self, req: dynamic.ConfigureRequest) -> None:
-        _prepare_plugin()
-
-
-@cache
-def _prepare_plugin() -> None:
-    # Our messages say what to do; a traceback would bury them.
-    sys.tracebacklimit = 0
-    # `pulumi` runs each plugin in a process group of its own, led by us or by the script that started us.
-    group = os.getpgrp()
-    if group in {os.getpid(), os.getppid()}:
-        threading.Thread(target=_end_with_pulumi, args=[group], daemon=True).start()
-
-
-def _end_with_pulumi(group: int) -> None:
-    """End this plugin and what it runs when `pulumi` is killed, which Python's plugin host does not notice.
-
-    Else it would go on creating a cluster that no state knows of, while the next `up` removes it.
-    """
-    stdout = select.poll()
-    stdout.register(1, 0)
-    # Returns only for an error, and the one that a pipe can have is that nobody reads it any more.
-    stdout.poll()
-    os.killpg(group, signal.SIGKILL)
-
-
-class OwnerProvider(_Provider):
+class OwnerProvider(Provider):
     """A random id, in the state before the cluster exists; deleting it removes whatever carries it."""
 
     @override
@@ -87,7 +45,7 @@ class OwnerProvider(_Provider):
         engine.remove(id_)
 
 
-class ClusterProvider(_Provider):
+class ClusterProvider(Provider):
     """A kind cluster: its containers, their network, and the kubeconfig that kind writes."""
 
     @override
@@ -105,11 +63,11 @@ class ClusterProvider(_Provider):
         containers = engine.owned(olds["owner"])
         if len(containers) < containers_of(whole(olds)):
             state = "is incomplete" if containers else "no longer exists"
-            _say(f"kind cluster {olds['name']!r} {state}: it will be created anew")
+            say(f"kind cluster {olds['name']!r} {state}: it will be created anew")
             replaces.append("identifier")
         stopped = [container.name for container in containers if not container.running]
         if stopped and not replaces:
-            _say(f"kind cluster {olds['name']!r} is stopped: {', '.join(stopped)} will be started")
+            say(f"kind cluster {olds['name']!r} is stopped: {', '.join(stopped)} will be started")
         return dynamic.DiffResult(
             changes=bool(replaces or stopped), replaces=replaces, delete_before_replace=True
         )
@@ -140,7 +98,7 @@ class ClusterProvider(_Provider):
         engine.remove(props["owner"])
 
 
-class ImageProvider(_Provider):
+class ImageProvider(Provider):
     """A local image on the nodes, under a name that holds its content's hash.
 
     Nothing is removed when a name is no longer used: pods may not have moved yet, and it goes with the nodes.
@@ -176,12 +134,6 @@ def _stranger(name: str, owner: str) -> str | None:
         f"a kind cluster {name!r} exists and is not this stack's, so it stays untouched. Choose another "
         f"envfleet:cluster.name, or run `kind delete cluster --name {name}` if nobody needs it"
     )
-
-
-def _say(message: str) -> None:
-    """Show a line among the diagnostics of the running Pulumi command."""
-    sys.stderr.write(f"{message}\n")
-    sys.stderr.flush()
 
 
 class Owner(dynamic.Resource, module="kind", name="Owner"):

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from envfleet_server.environments import Environment, list_environments
 from envfleet_server.kubernetes import Kubernetes, KubernetesError
+from envfleet_server.reachability import Reachability, check_environments
 
 logger = logging.getLogger(__name__)
 
@@ -56,5 +57,10 @@ def create_app(kubernetes: Kubernetes) -> FastAPI:
     async def environments() -> list[Environment]:
         """All environments of the fleet, by name, with what keeps each from being ready."""
         return await list_environments(kubernetes)
+
+    @app.get("/v1/reachability", tags=["environments"], responses=UNAVAILABLE)
+    async def reachability() -> list[Reachability]:
+        """Ask every environment for its health through its Service, now, and say what it answered."""
+        return await check_environments(kubernetes)
 
     return app

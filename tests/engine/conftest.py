@@ -34,7 +34,7 @@ from components.fleet import Fleet, FleetArgs
 from config import parse
 from tests.engine.control_plane import PROGRAMS, ControlPlane, run_control_plane
 from tests.engine.decoy import Decoy, run_decoy
-from tests.engine.fleets import DeployedFleet, small_fleet
+from tests.engine.fleets import SIMULATED, DeployedFleet, small_fleet
 from tests.engine.pulumi_stack import STACK, Program, PulumiStack, run_stack
 from toolchain import layout, tools
 
@@ -112,13 +112,14 @@ def namespace(new_namespace: Callable[[], str]) -> str:
 
 
 @pytest.fixture(scope="session")
-def fleet_program(kubernetes_provider: KubernetesProvider) -> FleetProgram:
+def fleet_program(kubernetes_provider: KubernetesProvider, kubeconfig: str) -> FleetProgram:
     def program_of(raw: Mapping[str, object]) -> Program:
-        config = parse({"cluster": {"provider": "kind"}, **raw}, STACK)
+        config = parse({**SIMULATED, **raw}, STACK, {"secrets"})
 
         def program() -> None:
             opts = pulumi.ResourceOptions(providers=[kubernetes_provider()])
-            Fleet("fleet", FleetArgs(config, STACK, image=lambda reference: reference), opts)
+            secret = pulumi.Output.secret(kubeconfig)
+            Fleet("fleet", FleetArgs(config, STACK, secret, image=lambda reference: reference), opts)
 
         return program
 

@@ -31,7 +31,7 @@ STAGES = Path(__file__).with_name("kwok-stages.yaml")
 LOOPBACK = "127.0.0.1"
 START_TIMEOUT_SECONDS = 60
 FIRST_NODE_ADDRESS = ip_address("10.1.0.1")
-NODE_CAPACITY = {"cpu": "32", "memory": "256Gi", "pods": "500"}
+NODE_CAPACITY = {"cpu": "32", "memory": "256Gi", "ephemeral-storage": "1Ti", "pods": "500"}
 # A Unix socket in the scratch directory, in the one spelling that etcd and its clients share.
 ETCD_URL = "unix://etcd:0"
 PEER_URL = "unix://etcd-peer:0"

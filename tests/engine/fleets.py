@@ -6,6 +6,9 @@ from typing import Any
 
 from tests.engine.pulumi_stack import PulumiStack, Step
 
+# The rest of a configuration, for nodes whose pods nobody listens in.
+SIMULATED = {"cluster": {"provider": "kind"}, "readiness": {"through_service": False}}
+
 
 def small_fleet(namespace: str) -> dict[str, Any]:
     """Return the configuration of a server and two environments, without the cluster."""

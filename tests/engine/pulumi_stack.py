@@ -1,6 +1,7 @@
 """One isolated Pulumi stack under the real engine, and what an operation did as plain data."""
 
 import gc
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -8,6 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pulumi import automation
+
+from toolchain.layout import ROOT
 
 PROJECT = "envfleet"
 STACK = "test"
@@ -37,8 +40,8 @@ class PulumiStack:
         return _recorded(self.automation.preview, program=program)
 
     def up(self, program: Program) -> set[Step]:
-        """Update the stack and return what was done."""
-        return _recorded(self.automation.up, program=program)
+        """Update the stack, as `envfleet up` does, and return what was done."""
+        return _recorded(self.automation.up, program=program, continue_on_error=True)
 
     def destroy(self) -> set[Step]:
         """Delete every resource and return what was deleted."""
@@ -79,6 +82,9 @@ def run_stack(directory: Path, toolchain: Path, environment: Mapping[str, str]) 
                     "PULUMI_SKIP_UPDATE_CHECK": "true",
                     "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
                     "PULUMI_IGNORE_AMBIENT_PLUGINS": "true",  # that are on PATH
+                    # Dynamic providers are our modules, in a process of this Python.
+                    "PULUMI_RUNTIME_VIRTUALENV": sys.prefix,
+                    "PYTHONPATH": str(ROOT),
                     **environment,
                 },
             ),

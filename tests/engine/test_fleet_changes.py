@@ -7,11 +7,14 @@ from tests.engine.pulumi_stack import Step
 POD = "kubernetes:core/v1:Pod"
 SERVICE = "kubernetes:core/v1:Service"
 DEPLOYMENT = "kubernetes:apps/v1:Deployment"
+POLICY = "kubernetes:networking.k8s.io/v1:NetworkPolicy"
+# What has a new pod is waited for.
+AWAITED = Step("update", "pulumi-python:dynamic/fleet:Readiness", "fleet-readiness")
 
 
 def replaced(pod):
     """Return the steps of one Pod's replacement."""
-    return {Step(op, POD, pod) for op in ("replace", "create-replacement", "delete-replaced")}
+    return {Step(op, POD, pod) for op in ("replace", "create-replacement", "delete-replaced")} | {AWAITED}
 
 
 def add_an_environment(raw):
@@ -79,11 +82,19 @@ def change_how_the_server_is_reached(raw):
     [
         (
             add_an_environment,
-            {Step("create", POD, "fleet-third-pod"), Step("create", SERVICE, "fleet-third-service")},
+            {
+                Step("create", POD, "fleet-third-pod"),
+                Step("create", SERVICE, "fleet-third-service"),
+                AWAITED,
+            },
         ),
         (
             insert_an_environment,
-            {Step("create", POD, "fleet-third-pod"), Step("create", SERVICE, "fleet-third-service")},
+            {
+                Step("create", POD, "fleet-third-pod"),
+                Step("create", SERVICE, "fleet-third-service"),
+                AWAITED,
+            },
         ),
         (
             add_two_of_a_kind,
@@ -92,11 +103,16 @@ def change_how_the_server_is_reached(raw):
                 Step("create", SERVICE, "fleet-many-0-service"),
                 Step("create", POD, "fleet-many-1-pod"),
                 Step("create", SERVICE, "fleet-many-1-service"),
+                AWAITED,
             },
         ),
         (
             remove_an_environment,
-            {Step("delete", POD, "fleet-echo-pod"), Step("delete", SERVICE, "fleet-echo-service")},
+            {
+                Step("delete", POD, "fleet-echo-pod"),
+                Step("delete", SERVICE, "fleet-echo-service"),
+                AWAITED,
+            },
         ),
         (reorder_environments, set()),
         (change_an_image, replaced("fleet-echo-pod")),
@@ -108,10 +124,17 @@ def change_how_the_server_is_reached(raw):
             change_a_label,
             {Step("update", POD, "fleet-echo-pod"), Step("update", SERVICE, "fleet-echo-service")},
         ),
-        (change_the_servers_image, {Step("update", DEPLOYMENT, "fleet-server-deployment")}),
-        (change_the_servers_log_level, {Step("update", DEPLOYMENT, "fleet-server-deployment")}),
-        (change_the_servers_memory, {Step("update", DEPLOYMENT, "fleet-server-deployment")}),
-        (change_how_the_server_is_reached, {Step("update", SERVICE, "fleet-server-service")}),
+        (change_the_servers_image, {Step("update", DEPLOYMENT, "fleet-server-deployment"), AWAITED}),
+        (change_the_servers_log_level, {Step("update", DEPLOYMENT, "fleet-server-deployment"), AWAITED}),
+        (change_the_servers_memory, {Step("update", DEPLOYMENT, "fleet-server-deployment"), AWAITED}),
+        (
+            change_how_the_server_is_reached,
+            {
+                Step("update", SERVICE, "fleet-server-service"),
+                Step("update", POLICY, "fleet-server-policy"),
+                AWAITED,
+            },
+        ),
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
 )

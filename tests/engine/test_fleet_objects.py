@@ -25,7 +25,7 @@ def test_a_namespace_holds_the_fleet_and_every_object_of_it_is_labelled_as_ours(
         assert labels[PREFIX + "part-of"] == "envfleet"
         assert labels[PREFIX + "managed-by"] == "pulumi"
         assert labels[PREFIX + "instance"] == STACK
-        assert labels[PREFIX + "component"] in {"namespace", "server", "environment"}
+        assert labels[PREFIX + "component"] in {"namespace", "network", "server", "environment"}
         if "ownerReferences" not in item["metadata"] and kind != "Endpoints":  # which mirror Services
             declared.add(f"{kind} {labels[PREFIX + 'name']}")
     assert declared == {
@@ -40,6 +40,10 @@ def test_a_namespace_holds_the_fleet_and_every_object_of_it_is_labelled_as_ours(
         "ServiceAccount server",
         "Role server",
         "RoleBinding server",
+        "NetworkPolicy default-deny",
+        "NetworkPolicy dns",
+        "NetworkPolicy environments",
+        "NetworkPolicy server",
     }
 
 

@@ -14,7 +14,7 @@ import yaml
 from pulumi.automation import ConfigValue
 
 import providers
-from tests.engine.fleets import small_fleet
+from tests.engine.fleets import SIMULATED, small_fleet
 from toolchain import layout
 
 
@@ -76,7 +76,7 @@ def test_the_outputs_say_how_to_reach_everything_and_the_state_holds_no_plaintex
     monkeypatch.setattr(
         providers, "provision", lambda config: ControlPlaneCluster(kubeconfig, kubernetes_provider())
     )
-    raw = {"cluster": {"provider": "kind"}, **small_fleet(namespace)}
+    raw = {**SIMULATED, **small_fleet(namespace)}
     for key, value in raw.items():
         stack.automation.set_config(key, ConfigValue(value if isinstance(value, str) else json.dumps(value)))
 
@@ -87,6 +87,7 @@ def test_the_outputs_say_how_to_reach_everything_and_the_state_holds_no_plaintex
     assert {key: output.value for key, output in outputs.items()} == {
         "kubeconfig": kubeconfig,
         "cluster": "control-plane",
+        "instance": "test",
         "namespace": namespace,
         "server": f"http://server.{namespace}:8080",
         "environments": {

@@ -43,14 +43,20 @@ class Recorder(MockMonitor):
         return super().RegisterResourceOutputs(request)
 
 
-@pytest.fixture(scope="module")
-def event_loop_for_pulumi() -> Iterator[None]:
-    """Pulumi wants a current event loop; asynchronous tests of other modules leave none."""
+@pytest.fixture(scope="session")
+def loop() -> Iterator[asyncio.AbstractEventLoop]:
+    """The only one that Pulumi gets: gRPC, which hooks need, keeps to its first, and crashes in another."""
     loop = asyncio.new_event_loop()
+    yield loop
+    loop.close()
+
+
+@pytest.fixture(scope="module")
+def event_loop_for_pulumi(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """Pulumi wants a current event loop; asynchronous tests of other modules leave none."""
     asyncio.set_event_loop(loop)
     yield
     asyncio.set_event_loop(None)
-    loop.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,16 @@
 """The resources that a fleet asks Pulumi for."""
 
+import base64
 from types import SimpleNamespace
 
 import pulumi
 import pulumi_kubernetes as kubernetes
 import pytest
+from pulumi.runtime import rpc
+from pydantic import SecretStr
 
 import config
-from components.fleet import Fleet, FleetArgs
+from components.fleet import Fleet, FleetArgs, declared, environment_args
 
 ENVIRONMENTS = [
     {"name": "echo", "image": "local:1"},
@@ -15,6 +18,8 @@ ENVIRONMENTS = [
 ]
 KUBERNETES = "kubernetes:"
 POD, SERVICE = f"{KUBERNETES}core/v1:Pod", f"{KUBERNETES}core/v1:Service"
+SECRET = f"{KUBERNETES}core/v1:Secret"
+POLICY = f"{KUBERNETES}networking.k8s.io/v1:NetworkPolicy"
 DEPLOYMENT, NAMESPACE = f"{KUBERNETES}apps/v1:Deployment", f"{KUBERNETES}core/v1:Namespace"
 
 
@@ -22,10 +27,11 @@ DEPLOYMENT, NAMESPACE = f"{KUBERNETES}apps/v1:Deployment", f"{KUBERNETES}core/v1
 def deploy(run_program):
     """Deploy a fleet of these environments; returns what was asked for, and the fleet."""
 
-    def run(environments=ENVIRONMENTS, **server) -> SimpleNamespace:
+    def run(environments=ENVIRONMENTS, *, secrets=(), **server) -> SimpleNamespace:
         raw = {
             "cluster": {"provider": "kind", "name": "test"},
             "namespace": "rl",
+            "secrets": dict(secrets),
             "server": {"image": "local:2", **server},
             "environments": environments,
         }
@@ -36,6 +42,7 @@ def deploy(run_program):
             args = FleetArgs(
                 config.StackConfig.model_validate(raw),
                 "dev",
+                "kubeconfig",
                 lambda image: pulumi.Output.from_input(f"{image}-id") if image.startswith("local") else image,
                 deleted_with=provider,
             )
@@ -72,6 +79,10 @@ def test_an_environment_is_two_resources_and_a_server_two(deploy):
         "fleet-environment-account",
         "fleet-server-role",
         "fleet-server-role-binding",
+        "fleet-default-deny-policy",
+        "fleet-dns-policy",
+        "fleet-environments-policy",
+        "fleet-server-policy",
         "fleet-server-deployment",
         "fleet-server-service",
     }
@@ -98,9 +109,86 @@ def test_everything_is_in_the_namespace_under_a_fixed_name_and_labelled(deploy):
         assert metadata["labels"]["app.kubernetes.io/instance"] == "dev"
 
 
-def test_the_namespace_admits_only_restricted_pods(deploy):
-    labels = deploy().objects[NAMESPACE, "fleet-namespace"].object["metadata"]["labels"]
-    assert labels["pod-security.kubernetes.io/enforce"] == "restricted"
+@pytest.mark.parametrize(
+    ("levels", "admitted"),
+    [
+        ([], "restricted"),
+        (["restricted", "restricted"], "restricted"),
+        (["restricted", "baseline"], "baseline"),
+        (["privileged", "baseline"], "privileged"),
+    ],
+)
+def test_the_namespace_admits_no_more_than_the_least_strict_environment_needs(deploy, levels, admitted):
+    environments = [
+        {"name": f"e{index}", "image": "x:1", "security": {"level": level}}
+        for index, level in enumerate(levels)
+    ]
+    labels = deploy(environments).objects[NAMESPACE, "fleet-namespace"].object["metadata"]["labels"]
+    assert labels["pod-security.kubernetes.io/enforce"] == admitted
+    assert labels["pod-security.kubernetes.io/audit"] == "restricted"
+    assert labels["pod-security.kubernetes.io/warn"] == "restricted"
+
+
+def test_only_an_environment_with_secrets_has_a_secret_which_pulumi_encrypts(deploy):
+    secretive = {"name": "echo", "image": "x:1", "secret_env": {"KEY": "api-key"}}
+    fleet = deploy([secretive, {"name": "plain", "image": "x:1"}], secrets={"api-key": SecretStr("hunter2")})
+    assert [name for kind, name in fleet.objects if kind == SECRET] == ["fleet-echo-secret"]
+    data = fleet.objects[SECRET, "fleet-echo-secret"].object["data"]
+    assert data[rpc._special_sig_key] == rpc._special_secret_sig
+    value = base64.b64encode(b"hunter2").decode()
+    assert data["value"]["KEY"] == value
+    pod = fleet.objects[POD, "fleet-echo-pod"].object
+    assert value not in str(pod)
+
+
+def test_a_changed_secret_replaces_the_pod(deploy):
+    def trigger(value):
+        entry = {"name": "echo", "image": "x:1", "secret_env": {"KEY": "api-key"}}
+        fleet = deploy([entry], secrets={"api-key": SecretStr(value)})
+        request = fleet.objects[POD, "fleet-echo-pod"]
+        assert any(each.endswith("::fleet-echo-secret") for each in request.dependencies)
+        return request.replacement_trigger
+
+    assert trigger("one") != trigger("two")
+    assert trigger("one") == trigger("one")
+
+
+def test_an_environment_with_egress_has_a_policy_of_its_own(deploy):
+    open_ = {"name": "many", "image": "x:1", "count": 2, "egress": [{"cidr": "10.0.0.0/8"}]}
+    objects = deploy([open_, {"name": "echo", "image": "x:1"}]).objects
+    own = [name for kind, name in objects if kind == POLICY and name.endswith(".egress-policy")]
+    assert own == ["fleet-many-0.egress-policy", "fleet-many-1.egress-policy"]
+
+
+def test_the_declared_names_are_all_that_is_made_in_the_namespace():
+    raw = {
+        "cluster": {"provider": "kind", "name": "test"},
+        "secrets": {"api-key": SecretStr("x")},
+        "server": {"image": "x:1"},
+        "environments": [
+            {"name": "echo", "image": "x:1", "secret_env": {"KEY": "api-key"}, "egress": [{"cidr": "::/0"}]},
+            {"name": "plain", "image": "x:1"},
+        ],
+    }
+    args = FleetArgs(config.StackConfig.model_validate(raw), "dev", "kubeconfig", lambda image: image)
+    names = declared(environment_args(args), ["dns"])
+    assert names["Pod"] == ["echo", "plain"]
+    assert names["Service"] == ["server", "echo", "plain"]
+    assert names["Secret"] == ["echo"]
+    assert names["NetworkPolicy"] == ["dns"]
+
+
+@pytest.mark.parametrize("setting", [{}, {"service_type": "NodePort"}])
+def test_a_published_server_is_reached_from_outside_too(deploy, setting):
+    policy = deploy([], **setting).objects[POLICY, "fleet-server-policy"].object["spec"]
+    assert ("from" not in policy["ingress"][0]) == bool(setting)
+
+
+def test_pods_come_after_the_policies(deploy):
+    requests = deploy().requests
+    environments = next(request for request in requests if request.type.endswith(":Environments"))
+    names = {dependency.rpartition("::")[2] for dependency in environments.dependencies}
+    assert {"fleet-default-deny-policy", "fleet-environments-policy"} <= names
 
 
 def test_every_object_goes_to_the_given_cluster_in_bounded_time(deploy):
@@ -137,6 +225,7 @@ def test_everything_goes_with_the_namespace_and_that_with_the_cluster(deploy):
         "Fleet": "",
         "Namespace": "theirs",
         "Rbac": "fleet-namespace",
+        "Network": "fleet-namespace",
         "Server": "fleet-namespace",
         "Environments": "fleet-namespace",
     }

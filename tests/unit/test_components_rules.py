@@ -35,7 +35,7 @@ COMPONENTS = [
 
 def test_the_components_are_found():
     names = {parameter.values[0].name for parameter in COMPONENTS}
-    assert {"Fleet", "Namespace", "Rbac", "Server", "Environments", "KindCluster"} <= names
+    assert {"Fleet", "Namespace", "Rbac", "Network", "Server", "Environments", "KindCluster"} <= names
 
 
 @pytest.mark.parametrize("component", COMPONENTS)

@@ -157,7 +157,7 @@ def test_reference_on_the_nodes_holds_the_content():
 
 def test_plugin_and_its_children_end_when_nobody_reads_its_output_any_more():
     program = (
-        "import subprocess, sys, time; from providers.kind import dynamic; dynamic._prepare_plugin();"
+        "import subprocess, sys, time; import plugin; plugin._prepare_plugin();"
         "print(subprocess.Popen(['sleep', '300']).pid, flush=True); time.sleep(300)"
     )
     plugin = subprocess.Popen(
