@@ -9,7 +9,7 @@ FORCE ?=
 ENGINE := /run/envfleet/before.json
 ENVFLEET := .venv/bin/envfleet
 
-.PHONY: help up down preview ps connect doctor images env test test-unit test-engine test-e2e lint docs requirements clean
+.PHONY: help up down preview repair ps logs connect doctor images env test test-unit test-engine test-e2e lint docs requirements clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{gsub("[$$][$$]", "$$"); printf "  make %-12s %s\n", $$1, $$2}'
@@ -23,8 +23,15 @@ preview: .venv ## Show what `make up` would change
 down: .venv ## Destroy a stack and stop what envfleet started
 	@$(ENVFLEET) down --stack $(STACK)
 
+repair: .venv ## Replace what is gone or can't come back: evicted, deleted, on a lost node
+	@$(ENVFLEET) repair --stack $(STACK)
+
 ps: .venv ## List the environments of a stack
 	@$(ENVFLEET) ps --stack $(STACK)
+
+logs: .venv ## Print what one environment wrote: make logs ENV=name
+	@$(if $(ENV),,$(error say which environment: make logs ENV=NAME (`make ps` lists them)))
+	@$(ENVFLEET) logs $(ENV) --stack $(STACK)
 
 connect: .venv ## Reach one environment from this machine: make connect ENV=name [PORT=8000]
 	@$(if $(ENV),,$(error say which environment: make connect ENV=NAME (`make ps` lists them)))

@@ -1,23 +1,26 @@
 """What runs in a stack, as a table, and the way to it from this machine."""
 
-import json
+import asyncio
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 from urllib.parse import urlparse
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from cli.stack import Stack
+from live import watch
+from live.api import ClusterError, connect
+from live.fleet import Expected, State, Status
 from toolchain import tools
 from toolchain.environ import environ
 from toolchain.layout import HOME
-from toolchain.progress import StepError, console, run, step
+from toolchain.progress import StepError, console, run
 from toolchain.scratch import scratch
 
 # For what was asked for, which may go through a pipe; progress is on the other stream.
@@ -25,9 +28,6 @@ results = Console(highlight=False, width=None if sys.stdout.isatty() else 140)
 READY = "[green]Ready[/]"
 NOT_READY = "[red]not ready:[/]"
 RECONNECT_SECONDS = 1
-READY_SECONDS = 120
-POLL_SECONDS = 2
-ANSWER_SECONDS = 10
 
 
 class Fleet:
@@ -42,55 +42,78 @@ class Fleet:
         self.outputs = stack.outputs()
         tools.ensure("kubectl")
 
-    def environments(self) -> list[dict[str, Any]]:
-        """The environments as the control server sees them, asked once, through the API server.
+    def statuses(self) -> list[Status]:
+        """The control server and the environments, as they are now.
 
         Raises:
-            StepError: The control server does not answer.
+            StepError: The cluster can't be reached.
         """
-        server = urlparse(self.outputs["server"]).hostname or ""
-        service = f"/api/v1/namespaces/{self.outputs['namespace']}/services/{server.split('.')[0]}:http"
-        ask = ("get", "--raw", f"{service}/proxy/v1/environments", f"--request-timeout={ANSWER_SECONDS}s")
+        expected = [
+            Expected("server", component="server"),
+            *map(Expected, sorted(self.outputs["environments"])),
+        ]
+
+        async def look() -> list[Status]:
+            async with connect(self.outputs["kubeconfig"]) as api:
+                return await watch.look(api, self.outputs["namespace"], self.outputs["instance"], expected)
+
         try:
-            with self._kubectl() as kubectl:
-                answer = run(*kubectl, *ask, env=environ())
-        except StepError as error:
-            said = str(error).rpartition("\n")[2]
+            return asyncio.run(look())
+        except ClusterError as error:
             raise StepError(
-                f"the control server of stack {self.stack.name} does not answer: {said} "
+                f"the cluster of stack {self.stack.name} can't be asked: {error} "
                 f"(`make up STACK={self.stack.name}` starts what is stopped)"
             ) from None
-        return list(json.loads(answer))
-
-    def wait(self) -> None:
-        """Wait for the control server and every environment: nodes that were stopped take a while.
-
-        Raises:
-            StepError: They are not ready in time.
-        """
-        deadline = time.monotonic() + READY_SECONDS
-        with step("Wait until every environment is ready") as progress:
-            while missing := self._missing():
-                if time.monotonic() > deadline:
-                    raise StepError(f"not ready in time: {missing}")
-                progress.note(missing)
-                time.sleep(POLL_SECONDS)
 
     def show(self) -> bool:
-        """Print the table of environments and how to reach them; whether all of them are ready."""
-        rows = self.environments()
+        """Print the table of environments and how to reach them; whether all of the fleet is ready."""
+        server, *environments = self.statuses()
         cluster, namespace = self.outputs["cluster"], self.outputs["namespace"]
         table = Table(title=f"Stack {self.stack.name}: cluster {cluster}, namespace {namespace}")
         for column in ("Environment", "Status", "URL inside the cluster", "Image", "Restarts"):
             table.add_column(column, overflow="fold")
-        for row in rows:
-            status = READY if row["ready"] else f"{NOT_READY} {row['reason'] or row['phase']}"
-            table.add_row(row["name"], status, row["url"], row["image"], str(row["restarts"]))
+        for each in environments:
+            url = self.outputs["environments"][each.name]["url"]
+            table.add_row(each.name, _words(each), url, each.image, str(each.restarts))
         results.print(table)
-        results.print(f"Control server: {self.outputs['server']}")
-        if rows:
-            console.print(f"From this machine: [bold]make connect ENV={rows[0]['name']}[/]")
-        return all(row["ready"] for row in rows)
+        results.print(
+            f"Control server: {self.outputs['server']}", *([] if _ready(server) else [_words(server)])
+        )
+        problems = [each.problem for each in (server, *environments) if each.problem]
+        for problem in problems:
+            results.print(str(problem), markup=False)
+        if environments:
+            console.print(f"From this machine: [bold]make connect ENV={environments[0].name}[/]")
+        return all(map(_ready, (server, *environments)))
+
+    def logs(self, name: str, *, lines: int, follow: bool, previous: bool) -> None:
+        """Print what an environment, or the control server, wrote.
+
+        Raises:
+            StepError: There is no such environment, or no such log.
+        """
+        self._require(name, "server")
+        pod = "deployment/server" if name == "server" else f"pod/{name}"
+        flags = (f"--tail={lines}", f"--follow={follow}".lower(), f"--previous={previous}".lower())
+        with self._kubectl() as kubectl:
+            asked = subprocess.run(
+                [*kubectl, f"--namespace={self.outputs['namespace']}", "logs", pod, *flags],
+                env=environ(),
+                check=False,
+            )
+        if asked.returncode != 0:
+            raise StepError(f"no log of {name}: see above")
+
+    def remove_broken(self) -> list[str]:
+        """Delete the pods that can't come back by themselves; returns the names of what needs a new one."""
+        broken = [each for each in self.statuses() if each.problem and each.problem.cause.needs_new_pod]
+        pods = [f"pod/{each.name}" for each in broken]
+        if pods:
+            with self._kubectl() as kubectl:
+                # By force: on a node that is lost, nobody would confirm that a pod has ended.
+                delete = ("delete", *pods, "--ignore-not-found", "--force", "--grace-period=0")
+                run(*kubectl, f"--namespace={self.outputs['namespace']}", *delete, env=environ())
+        return [each.name for each in broken]
 
     def connect(self, name: str, port: int) -> None:
         """Forward a local port to an environment until interrupted; reconnects when the pod is replaced.
@@ -98,17 +121,13 @@ class Fleet:
         Raises:
             StepError: There is no such environment, or the port is taken.
         """
-        known = self.outputs["environments"]
-        if name not in known:
-            raise StepError(
-                f"stack {self.stack.name} has no environment {name!r}. It has: {', '.join(sorted(known))}"
-            )
+        self._require(name)
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 raise StepError(
                     f"port {port} of this machine is taken: choose another one, such as PORT={port + 1}"
                 )
-        url = urlparse(known[name]["url"])
+        url = urlparse(self.outputs["environments"][name]["url"])
         console.print(f"http://127.0.0.1:{port} -> {url.geturl()} (Ctrl-C ends it)")
         forward = (
             f"--namespace={self.outputs['namespace']}",
@@ -122,13 +141,12 @@ class Fleet:
                 subprocess.run([*kubectl, *forward], env=environ(), check=False)
                 time.sleep(RECONNECT_SECONDS)
 
-    def _missing(self) -> str:
-        """What is not ready, in a few words."""
-        try:
-            rows = self.environments()
-        except StepError:
-            return "the control server"
-        return ", ".join(row["name"] for row in rows if not row["ready"])
+    def _require(self, name: str, *others: str) -> None:
+        known = [*self.outputs["environments"], *others]
+        if name not in known:
+            raise StepError(
+                f"stack {self.stack.name} has no environment {name!r}. It has: {', '.join(sorted(known))}"
+            )
 
     @contextmanager
     def _kubectl(self) -> Iterator[tuple[str, ...]]:
@@ -137,3 +155,13 @@ class Fleet:
             file = folder / "kubeconfig"
             file.write_text(self.outputs["kubeconfig"])
             yield ("kubectl", f"--kubeconfig={file}")
+
+
+def _ready(status: Status) -> bool:
+    return status.state is State.READY
+
+
+def _words(status: Status) -> str:
+    if _ready(status):
+        return READY
+    return f"{NOT_READY} {escape(status.problem.cause if status.problem else status.detail)}"

@@ -3,7 +3,6 @@
 import shlex
 import signal
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -50,12 +49,24 @@ def up(name: StackName = "dev") -> None:
     """Bring a stack up: tools, engine, images, then `pulumi up`; ends with a table of its environments."""
     stack = Stack(name)
     prepare(stack)
-    stack.pulumi("up", "--stack", name, "--yes", "--skip-preview")
-    fleet = Fleet(stack)
-    with suppress(StepError):  # the table says more
-        fleet.wait()
-    if not fleet.show():
-        raise StepError("not every environment is ready: see the table above")
+    _update(stack)
+
+
+@app.command()
+def repair(name: StackName = "dev") -> None:
+    """Replace what is gone, and pods that can't come back by themselves: evicted, failed, on a lost node."""
+    stack = Stack(name)
+    prepare(stack)
+    if removed := Fleet(stack).remove_broken():
+        console.print(f"To be replaced: {', '.join(removed)}")
+    # What is gone is found by comparing the state with the cluster.
+    _update(stack, "--refresh")
+
+
+def _update(stack: Stack, *options: str) -> None:
+    """Run `pulumi up` and print the table. What is broken keeps nothing else from being made."""
+    stack.pulumi("up", "--stack", stack.name, "--yes", "--skip-preview", "--continue-on-error", *options)
+    Fleet(stack).show()
 
 
 @app.command()
@@ -94,6 +105,18 @@ def connect(
 ) -> None:
     """Reach an environment from this machine at http://127.0.0.1:PORT, until Ctrl-C."""
     Fleet(Stack(name)).connect(environment, port)
+
+
+@app.command()
+def logs(
+    environment: Annotated[str, typer.Argument(help='Name of the environment, or "server".')],
+    name: StackName = "dev",
+    lines: Annotated[int, typer.Option("--lines", "-n", help="How many of the last lines.", min=1)] = 100,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
+    previous: Annotated[bool, typer.Option(help="Of the container before its last restart.")] = False,
+) -> None:
+    """Print what an environment wrote."""
+    Fleet(Stack(name)).logs(environment, lines=lines, follow=follow, previous=previous)
 
 
 @app.command()

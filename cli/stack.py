@@ -55,10 +55,8 @@ class Stack:
         """
         from config import ConfigError, parse  # noqa: PLC0415 (imports Pulumi: a second that `ps` need not wait)
 
-        written = stackfile.read(self.file)
-        secret = {key for key, value in written.items() if isinstance(value, dict) and "secure" in value}
         try:
-            parse(written, self.name, secret)
+            parse(*stackfile.without_ciphers(stackfile.read(self.file), self.name))
         except ConfigError as error:
             raise StepError(str(error)) from None
 
@@ -140,9 +138,12 @@ class Stack:
                 self._ask("stack", "import", "--stack", self.name, "--file", str(file))
 
     def _forget_salt(self) -> None:
-        """Drop the `encryptionsalt` of a stack that is no more: a new passphrase would not fit it."""
+        """Drop the `encryptionsalt` of a stack that is no more, unless the file has secrets that need it.
+
+        A new passphrase would not fit it.
+        """
         text = self.file.read_text()
-        if SALT.search(text):
+        if SALT.search(text) and not stackfile.has_secrets(self.file):
             self.file.write_text(SALT.sub("", text))
 
     def clear_stale_lock(self) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import SecretStr
 
 from toolchain.progress import StepError
 
@@ -49,6 +50,35 @@ def read(file: Path) -> dict[str, Any]:
     config = _mapping(_mapping(document, file.name).get("config"), f"{file.name}: config")
     full = {key if ":" in key else PREFIX + key: value for key, value in config.items()}
     return {key.removeprefix(PREFIX): value for key, value in full.items() if key.startswith(PREFIX)}
+
+
+def without_ciphers(written: dict[str, Any], stack: str) -> tuple[dict[str, Any], str, set[str]]:
+    """What `config.parse` takes, of a file's keys, each encrypted value as a secret text that is nobody's.
+
+    The last part has the keys that hold encrypted values, other than `secrets`, where they belong.
+    """
+    stand_in = SecretStr("")
+    encrypted = {key for key, value in written.items() if _has_cipher(value)} - {"secrets"}
+    secrets = written.get("secrets")
+    if isinstance(secrets, dict):
+        shown = {name: stand_in if _is_cipher(value) else value for name, value in secrets.items()}
+        written = {**written, "secrets": shown}
+    return written, stack, encrypted
+
+
+def has_secrets(file: Path) -> bool:
+    """Whether a file has encrypted values."""
+    return _has_cipher(read(file))
+
+
+def _is_cipher(value: object) -> bool:
+    return isinstance(value, dict) and value.keys() == {"secure"}
+
+
+def _has_cipher(value: object) -> bool:
+    if isinstance(value, dict):
+        return _is_cipher(value) or any(map(_has_cipher, value.values()))
+    return isinstance(value, list) and any(map(_has_cipher, value))
 
 
 def _place(text: str, mark: yaml.Mark) -> str:

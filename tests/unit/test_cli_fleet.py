@@ -1,68 +1,48 @@
-"""What is asked of a running fleet, how long it is waited for, and on which stream it is shown."""
+"""What is asked of a running fleet, and on which stream it is shown."""
 
-import json
 import os
 import socket
+from contextlib import asynccontextmanager
 from types import SimpleNamespace
 
 import pytest
 
 from cli import fleet as fleets
 from cli.fleet import Fleet
+from live.api import ClusterError
+from live.fleet import Cause, Problem, State, Status
 from toolchain import scratch, tools
 from toolchain.progress import StepError
 
 OUTPUTS = {
     "cluster": "envfleet-dev",
+    "instance": "dev",
     "kubeconfig": "canary",
     "namespace": "rl",
     "server": "http://server.rl:8080",
-    "environments": {"echo": {"url": "http://echo.rl:8000"}},
+    "environments": {name: {"url": f"http://{name}.rl:8000"} for name in ("echo", "other")},
 }
+SERVER = Status("server", State.READY)
+READY = Status("echo", State.READY, image="envfleet/echo:0.1.0")
 
 
-class Cluster:
-    """A `kubectl` that gives its answers one after the other, the last for ever; None is a refusal."""
-
-    def __init__(self, folder, *answers):
-        self.folder = folder
-        kubectl = folder / "kubectl"
-        kubectl.write_text(
-            f'#!/bin/sh\ncd {folder}\necho "$@" >> asked\ncat "${{1#--kubeconfig=}}" >> kubeconfigs\n'
-            'n=$(wc -l < asked)\nwhile [ ! -e "$n" ]; do n=$((n - 1)); done\n'
-            'if [ ! -s "$n" ]; then echo "warning" >&2; echo "refused" >&2; exit 1; fi\ncat "$n"\n'
-        )
-        kubectl.chmod(0o755)
-        for number, answer in enumerate(answers, 1):
-            (folder / str(number)).write_text("" if answer is None else json.dumps(answer))
-
-    @property
-    def asked(self):
-        return (self.folder / "asked").read_text().splitlines()
-
-
-def row(name, ready=True):
-    url, image = f"http://{name}.rl:8000", "envfleet/echo:0.1.0"
-    reason = None if ready else "OOMKilled"
-    return {
-        "name": name,
-        "ready": ready,
-        "reason": reason,
-        "phase": "Running",
-        "url": url,
-        "image": image,
-        "restarts": 0,
-    }
+def broken(cause, name="other"):
+    problem = Problem(name, cause, "[something] is wrong", "mend it", ("its last words",))
+    return Status(name, State.FAILED, "is broken", problem)
 
 
 @pytest.fixture
 def stack(tmp_path, monkeypatch):
-    """A stack that counts how often its outputs are read."""
+    """A stack that counts how often its outputs are read, and a `kubectl` that notes what it is told."""
     monkeypatch.setattr(scratch, "FOLDER", tmp_path / "scratch")
     monkeypatch.setattr(fleets, "environ", lambda: {"PATH": f"{tmp_path}:{os.environ['PATH']}"})
-    monkeypatch.setattr(fleets, "POLL_SECONDS", 0)
     monkeypatch.setattr(tools, "ensure", lambda *names: None)
-    stack = SimpleNamespace(name="dev", reads=0)
+    kubectl = tmp_path / "kubectl"
+    kubectl.write_text(
+        f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\ncat "${{1#--kubeconfig=}}" >> {tmp_path}/kubeconfigs\n'
+    )
+    kubectl.chmod(0o755)
+    stack = SimpleNamespace(name="dev", reads=0, asked=tmp_path / "asked")
 
     def outputs():
         stack.reads += 1
@@ -72,58 +52,104 @@ def stack(tmp_path, monkeypatch):
     return stack
 
 
-def test_the_table_is_on_stdout_and_hints_are_not(stack, tmp_path, capsys):
-    Cluster(tmp_path, [row("echo"), row("other", ready=False)])
-    assert not Fleet(stack).show()
+@pytest.fixture
+def cluster(monkeypatch):
+    """Arrange what a look at the cluster shows, or the error that it ends in."""
+    looks = []
+
+    @asynccontextmanager
+    async def connect(kubeconfig):
+        assert kubeconfig == "canary"
+        yield "api"
+
+    monkeypatch.setattr(fleets, "connect", connect)
+
+    def arrange(*answer):
+        async def look(api, namespace, instance, expected):
+            looks.append((api, namespace, instance, [(each.name, each.component) for each in expected]))
+            if isinstance(answer[0], Exception):
+                raise answer[0]
+            return list(answer)
+
+        monkeypatch.setattr(fleets.watch, "look", look)
+        return looks
+
+    return arrange
+
+
+def test_the_table_is_on_stdout_and_hints_are_not(stack, cluster, capsys):
+    cluster(SERVER, READY, broken(Cause.OUT_OF_MEMORY))
+    Fleet(stack).show()
     said = capsys.readouterr()
     lines = [line for line in said.out.splitlines() if "│ echo " in line]
     assert len(lines) == 1
     assert "│ Ready " in lines[0]
-    assert "not ready: OOMKilled" in said.out
-    assert "Control server: http://server.rl:8080" in said.out
+    assert "not ready: out of memory" in said.out
+    assert "Control server: http://server.rl:8080\n" in said.out
     assert said.err == "From this machine: make connect ENV=echo\n"
 
 
-def test_the_outputs_are_read_once_and_the_server_is_asked_once(stack, tmp_path):
-    cluster = Cluster(tmp_path, [row("echo")])
-    assert Fleet(stack).show()
+def test_what_is_wrong_is_said_in_full_below_the_table(stack, cluster, capsys):
+    cluster(broken(Cause.CRASHES, "server"), READY, broken(Cause.EXITS))
+    Fleet(stack).show()
+    said = capsys.readouterr().out
+    assert "Control server: http://server.rl:8080 not ready: crashes\n" in said
+    assert (
+        "other: [something] is wrong\n    mend it\n    last lines of its log:\n      its last words\n" in said
+    )
+
+
+def test_outputs_and_cluster_are_asked_once_for_the_whole_fleet(stack, cluster):
+    looks = cluster(SERVER, READY, READY)
+    Fleet(stack).show()
+    expected = [("server", "server"), ("echo", "environment"), ("other", "environment")]
+    assert looks == [("api", "rl", "dev", expected)]
     assert stack.reads == 1
-    (asked,) = cluster.asked
-    assert "get --raw /api/v1/namespaces/rl/services/server:http/proxy/v1/environments" in asked
-    assert (tmp_path / "kubeconfigs").read_text() == "canary"
-    assert list(scratch.FOLDER.iterdir()) == []
 
 
-def test_a_server_that_does_not_answer_is_one_line_that_says_what_to_run(stack, tmp_path):
-    Cluster(tmp_path, None)
+def test_a_cluster_that_does_not_answer_is_one_line_that_says_what_to_run(stack, cluster):
+    cluster(ClusterError("it is not reachable"))
     with pytest.raises(StepError) as caught:
         Fleet(stack).show()
     assert str(caught.value) == (
-        "the control server of stack dev does not answer: refused "
+        "the cluster of stack dev can't be asked: it is not reachable "
         "(`make up STACK=dev` starts what is stopped)"
     )
 
 
-def test_server_and_environments_are_waited_for(stack, tmp_path):
-    cluster = Cluster(tmp_path, None, [row("echo", ready=False)], [row("echo", ready=False)], [row("echo")])
-    Fleet(stack).wait()
-    assert len(cluster.asked) == 4
-    assert stack.reads == 1
+def test_only_pods_that_cannot_come_back_are_removed(stack, cluster, tmp_path):
+    cluster(SERVER, READY, broken(Cause.EVICTED, "evicted"), broken(Cause.CRASHES, "crashing"))
+    assert Fleet(stack).remove_broken() == ["evicted"]
+    (asked,) = stack.asked.read_text().splitlines()
+    assert "--namespace=rl delete pod/evicted --ignore-not-found --force" in asked
+    assert "crashing" not in asked
+    assert (tmp_path / "kubeconfigs").read_text() == "canary"
+    assert list(scratch.FOLDER.iterdir()) == []
+
+
+def test_nothing_is_removed_where_nothing_is_broken(stack, cluster):
+    cluster(SERVER, READY)
+    assert Fleet(stack).remove_broken() == []
+    assert not stack.asked.exists()
+
+
+@pytest.mark.parametrize(("name", "object_name"), [("echo", "pod/echo"), ("server", "deployment/server")])
+def test_logs_are_those_of_the_pod_or_the_server(stack, name, object_name):
+    Fleet(stack).logs(name, lines=7, follow=True, previous=False)
+    asked = stack.asked.read_text()
+    assert f"--namespace=rl logs {object_name} --tail=7 --follow=true --previous=false" in asked
 
 
 @pytest.mark.parametrize(
-    ("answer", "missing"), [(None, "the control server"), ([row("a"), row("b", ready=False)], "b")]
+    "ask",
+    [
+        lambda fleet: fleet.connect("ecko", 8000),
+        lambda fleet: fleet.logs("ecko", lines=1, follow=False, previous=False),
+    ],
 )
-def test_what_is_not_ready_in_time_is_named(stack, tmp_path, monkeypatch, answer, missing):
-    Cluster(tmp_path, answer)
-    monkeypatch.setattr(fleets, "READY_SECONDS", 0)
-    with pytest.raises(StepError, match=f"^not ready in time: {missing}$"):
-        Fleet(stack).wait()
-
-
-def test_an_unknown_environment_is_an_error_that_lists_the_known_ones(stack):
-    with pytest.raises(StepError, match=r"no environment 'ecko'\. It has: echo"):
-        Fleet(stack).connect("ecko", 8000)
+def test_an_unknown_environment_is_an_error_that_lists_the_known_ones(stack, ask):
+    with pytest.raises(StepError, match=r"no environment 'ecko'\. It has: echo, other"):
+        ask(Fleet(stack))
 
 
 def test_a_port_that_is_taken_is_an_error(stack):

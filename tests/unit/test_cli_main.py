@@ -75,30 +75,36 @@ def test_down_of_a_stack_that_is_not_up_fetches_and_starts_nothing(steps, monkey
     assert capsys.readouterr().err == "Stack dev is not up: there is nothing to destroy.\n"
 
 
-class Fleet:
-    """A fleet that is never ready in time, and may be a moment later."""
+@pytest.fixture
+def fleet(steps, monkeypatch):
+    """A fleet of which one pod was evicted."""
 
-    ready = True
+    class Fleet:
+        def __init__(self, stack):
+            pass
 
-    def __init__(self, stack):
-        pass
+        def show(self):
+            steps.append("table")
 
-    def wait(self):
-        raise StepError("not ready in time: echo")
+        def remove_broken(self):
+            steps.append("remove broken")
+            return ["echo"]
 
-    def show(self):
-        print("the table")
-        return self.ready
-
-
-@pytest.mark.parametrize("ready", [True, False])
-def test_up_waits_for_the_environments_and_then_shows_them_in_any_case(steps, monkeypatch, capsys, ready):
     monkeypatch.setattr(main, "Fleet", Fleet)
-    monkeypatch.setattr(Fleet, "ready", ready)
-    assert run(monkeypatch, "up") == (0 if ready else 1)
-    said = capsys.readouterr()
-    assert said.out == "the table\n"
-    assert said.err == ("" if ready else "error: not every environment is ready: see the table above\n")
+
+
+UP = "pulumi up --stack dev --yes --skip-preview --continue-on-error"
+
+
+def test_up_ends_with_the_table(steps, fleet, monkeypatch):
+    assert run(monkeypatch, "up") == 0
+    assert steps[-3:] == ["select", UP, "table"]
+
+
+def test_repair_removes_what_is_broken_and_makes_anew_what_is_gone(steps, fleet, monkeypatch, capsys):
+    assert run(monkeypatch, "repair") == 0
+    assert steps[-4:] == ["select", "remove broken", f"{UP} --refresh", "table"]
+    assert capsys.readouterr().err == "To be replaced: echo\n"
 
 
 def test_env_has_the_tools_there_and_prints_only_variables(steps, monkeypatch, capsys):
