@@ -9,7 +9,7 @@ FORCE ?=
 ENGINE := /run/envfleet/before.json
 ENVFLEET := .venv/bin/envfleet
 
-.PHONY: help up down preview repair ps logs connect doctor images env test test-unit test-engine test-e2e lint docs requirements clean
+.PHONY: help up down preview repair ps logs connect doctor images env test test-unit test-engine test-e2e lint bench docs requirements clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{gsub("[$$][$$]", "$$"); printf "  make %-12s %s\n", $$1, $$2}'
@@ -62,12 +62,17 @@ test-engine: .venv-dev ## The real Pulumi engine against a control plane without
 test-e2e: .venv-dev ## A real kind cluster with real pods
 	@.venv/bin/pytest tests/e2e
 
+bench: .venv-dev ## Measure `up` beside helm, kubectl and plain Pulumi, and kill it 20 times (about 30 minutes)
+	@ENVFLEET_KILLS=20 .venv/bin/pytest tests/engine/test_killed_fleet.py
+	@.venv/bin/python -m tests.bench
+
 docs: .venv ## Write the configuration reference anew from the types
 	@.venv/bin/python docs/generate.py
 
 requirements: ## Pin dependencies anew from pyproject.toml
-	@set -e; compile="$(UV) pip compile --quiet --upgrade --generate-hashes --python-version 3.11 --universal \
-	  --no-emit-index-url --no-header pyproject.toml"; \
+	@set -e; alone="$(UV) pip compile --quiet --upgrade --generate-hashes --python-version 3.11 --universal \
+	  --no-emit-index-url --no-header"; compile="$$alone pyproject.toml"; \
+	$$alone --group checkov -o requirements-checkov.txt; \
 	$$compile -o requirements.txt; \
 	$$compile -c requirements.txt --group dev -o requirements-dev.txt; \
 	for cloud in aws gcp azure; do $$compile -c requirements.txt --extra $$cloud -o requirements-$$cloud.txt; done

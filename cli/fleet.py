@@ -5,14 +5,17 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 from urllib.parse import urlparse
 
+from kr8s.asyncio import Api
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from cli.leftovers import remove_orphans
 from cli.stack import Stack
 from live import watch
 from live.api import ClusterError, connect
@@ -28,6 +31,7 @@ results = Console(highlight=False, width=None if sys.stdout.isatty() else 140)
 READY = "[green]Ready[/]"
 NOT_READY = "[red]not ready:[/]"
 RECONNECT_SECONDS = 1
+Answer = TypeVar("Answer")
 
 
 class Fleet:
@@ -53,17 +57,19 @@ class Fleet:
             *map(Expected, sorted(self.outputs["environments"])),
         ]
 
-        async def look() -> list[Status]:
-            async with connect(self.outputs["kubeconfig"]) as api:
-                return await watch.look(api, self.outputs["namespace"], self.outputs["instance"], expected)
+        async def look(api: Api) -> list[Status]:
+            return await watch.look(api, self.outputs["namespace"], self.outputs["instance"], expected)
 
-        try:
-            return asyncio.run(look())
-        except ClusterError as error:
-            raise StepError(
-                f"the cluster of stack {self.stack.name} can't be asked: {error} "
-                f"(`make up STACK={self.stack.name}` starts what is stopped)"
-            ) from None
+        return self._ask(look)
+
+    def remove_orphans(self) -> list[str]:
+        """Remove what belongs to no environment any more, and no state knows; returns what that was.
+
+        Raises:
+            StepError: The cluster can't be reached.
+        """
+        place = self.outputs["namespace"], self.outputs["instance"]
+        return self._ask(lambda api: remove_orphans(api, *place, self.outputs["environments"]))
 
     def show(self) -> bool:
         """Print the table of environments and how to reach them; whether all of the fleet is ready."""
@@ -107,7 +113,7 @@ class Fleet:
     def remove_broken(self) -> list[str]:
         """Delete the pods that can't come back by themselves; returns the names of what needs a new one."""
         broken = [each for each in self.statuses() if each.problem and each.problem.cause.needs_new_pod]
-        pods = [f"pod/{each.name}" for each in broken]
+        pods = [f"pod/{each.pod}" for each in broken if each.pod]
         if pods:
             with self._kubectl() as kubectl:
                 # By force: on a node that is lost, nobody would confirm that a pod has ended.
@@ -140,6 +146,19 @@ class Fleet:
             while True:
                 subprocess.run([*kubectl, *forward], env=environ(), check=False)
                 time.sleep(RECONNECT_SECONDS)
+
+    def _ask(self, question: Callable[[Api], Awaitable[Answer]]) -> Answer:
+        async def ask() -> Answer:
+            async with connect(self.outputs["kubeconfig"]) as api:
+                return await question(api)
+
+        try:
+            return asyncio.run(ask())
+        except ClusterError as error:
+            raise StepError(
+                f"the cluster of stack {self.stack.name} can't be asked: {error} "
+                f"(`make up STACK={self.stack.name}` starts what is stopped)"
+            ) from None
 
     def _require(self, name: str, *others: str) -> None:
         known = [*self.outputs["environments"], *others]

@@ -49,7 +49,8 @@ def up(name: StackName = "dev") -> None:
     """Bring a stack up: tools, engine, images, then `pulumi up`; ends with a table of its environments."""
     stack = Stack(name)
     prepare(stack)
-    _update(stack)
+    stack.up()
+    _finish(Fleet(stack))
 
 
 @app.command()
@@ -60,13 +61,15 @@ def repair(name: StackName = "dev") -> None:
     if removed := Fleet(stack).remove_broken():
         console.print(f"To be replaced: {', '.join(removed)}")
     # What is gone is found by comparing the state with the cluster.
-    _update(stack, "--refresh")
+    stack.up("--refresh")
+    _finish(Fleet(stack))
 
 
-def _update(stack: Stack, *options: str) -> None:
-    """Run `pulumi up` and print the table. What is broken keeps nothing else from being made."""
-    stack.pulumi("up", "--stack", stack.name, "--yes", "--skip-preview", "--continue-on-error", *options)
-    Fleet(stack).show()
+def _finish(fleet: Fleet) -> None:
+    """What comes after a successful `pulumi up`."""
+    if removed := fleet.remove_orphans():
+        console.print(f"Removed, since no environment has it any more: {', '.join(removed)}")
+    fleet.show()
 
 
 @app.command()
@@ -74,7 +77,7 @@ def preview(name: StackName = "dev") -> None:
     """Show what `up` would change in the stack; it gets the same tools, engine and images ready first."""
     stack = Stack(name)
     prepare(stack)
-    stack.pulumi("preview", "--stack", name, "--diff")
+    stack.preview()
 
 
 @app.command()
@@ -84,7 +87,7 @@ def down(name: StackName = "dev") -> None:
     if stack.exists():
         provide(stack, destroy=True)
         stack.select()
-        stack.pulumi("destroy", "--stack", name, "--yes", "--skip-preview")
+        stack.destroy()
         stack.remove()
     else:
         console.print(f"Stack {name} is not up: there is nothing to destroy.")

@@ -1,6 +1,8 @@
 """The environments: each a Pod, a Service of the same name in front of it, and a Secret if it has secrets."""
 
 import base64
+import hashlib
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -140,6 +142,13 @@ def secret(args: EnvironmentArgs) -> core.SecretInitArgs:
     )
 
 
+def fingerprint(args: EnvironmentArgs) -> str:
+    """16 bits of a digest of the secret variables: they tell of a change, and can confirm no guess."""
+    values = sorted((variable, value.get_secret_value()) for variable, value in args.secrets.items())
+    text = json.dumps([args.namespace, args.name, values])
+    return hashlib.sha256(text.encode()).hexdigest()[:4]
+
+
 def _encoded(value: SecretStr) -> str:
     return base64.b64encode(value.get_secret_value().encode()).decode()
 
@@ -166,8 +175,11 @@ class Environments(pulumi.ComponentResource):
             options = replaced
             if environment.secrets:
                 variables = core.Secret(f"{name}-{environment.name}-secret", secret(environment), child)
-                # A process reads its variables when it starts.
-                started = pulumi.ResourceOptions(replacement_trigger=variables.data, depends_on=[variables])
+                # A process reads its variables when it starts. Another value makes another Secret, of which a
+                # preview knows only the fingerprint. Not the values themselves: where a trigger is a secret,
+                # `pulumi preview --json` ends with a panic.
+                trigger = [variables.metadata.uid, fingerprint(environment)]
+                started = pulumi.ResourceOptions(replacement_trigger=trigger, depends_on=[variables])
                 options = pulumi.ResourceOptions.merge(replaced, started)
             made = core.Pod(f"{name}-{environment.name}-pod", pod(environment, node), options)
             self.incarnations[environment.name] = made.metadata.uid

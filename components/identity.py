@@ -12,6 +12,9 @@ from config.fields import OWN_PREFIX
 SECURITY_LABEL = (
     f"{OWN_PREFIX}pod-security"  # of what leaves Pod Security `restricted`: the level it has instead
 )
+# By whom every object's fields are owned. Pulumi would take another random name each time it creates one: an
+# object found again after a lost state would keep what its first owner wrote, and refuse changes of it.
+_FIELD_MANAGER = {"pulumi.com/patchFieldManager": "pulumi-envfleet"}
 _LONGEST_LABEL = 63
 _DIGEST_LENGTH = 8
 
@@ -57,7 +60,7 @@ class Identity:
             name=self.name,
             namespace=self.namespace,
             labels={**(more_labels or {}), **self.labels},
-            annotations=annotations,
+            annotations={**(annotations or {}), **_FIELD_MANAGER},
         )
 
 

@@ -23,7 +23,7 @@ class OwnershipProvider(Provider):
     @override
     def check(self, olds: dict[str, Any], news: dict[str, Any]) -> dynamic.CheckResult:
         kept = {key: news[key] for key in ("namespace", "instance")}
-        if rpc.UNKNOWN in {news["kubeconfig"], news["namespace"]}:  # a cluster that is yet to be made
+        if rpc.contains_unknowns(news):  # a cluster that is yet to be made
             return dynamic.CheckResult(kept, [])
         try:
             found = asyncio.run(_strangers(news))

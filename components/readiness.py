@@ -10,6 +10,7 @@ from typing import Any
 
 import pulumi
 from pulumi import dynamic
+from pulumi.runtime import rpc
 from typing_extensions import override
 
 from config.models import ReadinessConfig
@@ -29,7 +30,7 @@ class ReadinessProvider(Provider):
     @override
     def diff(self, id_: str, olds: dict[str, Any], news: dict[str, Any]) -> dynamic.DiffResult:
         moved = [key for key in ("namespace", "instance") if olds.get(key) != news.get(key)]
-        changed = any(olds.get(key) != news.get(key) for key in _INPUTS)
+        changed = rpc.contains_unknowns(news) or any(olds.get(key) != news.get(key) for key in _INPUTS)
         return dynamic.DiffResult(changes=changed or not _all_ready(news), replaces=moved)
 
     @override

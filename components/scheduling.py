@@ -15,14 +15,16 @@ def tolerations(config: Sequence[Toleration]) -> list[core.TolerationArgs]:
     """The configured tolerations, and those of a lost node unless the configuration has them."""
     return [
         *(core.TolerationArgs(**each.model_dump(exclude_none=True)) for each in config),
-        *_lost_node({each.key for each in config}),
+        *_lost_node(config),
     ]
 
 
-def _lost_node(configured: set[str | None]) -> Iterator[core.TolerationArgs]:
+def _lost_node(config: Sequence[Toleration]) -> Iterator[core.TolerationArgs]:
+    # Exactly where Kubernetes would add its own: it changes the list, and after a lost state that conflicts.
+    configured = {each.key for each in config if each.effect in {None, "NoExecute"}}
     for condition in ("not-ready", "unreachable"):
         key = f"node.kubernetes.io/{condition}"
-        if key not in configured:
+        if configured.isdisjoint({None, key}):
             yield core.TolerationArgs(
                 key=key, operator="Exists", effect="NoExecute", toleration_seconds=_LOST_NODE_SECONDS
             )
@@ -77,7 +79,7 @@ def _pod_affinity(config: PodAffinity) -> core.PodAffinityArgsDict:
 
 def _pod_term(term: PodTerm) -> core.PodAffinityTermArgs:
     return core.PodAffinityTermArgs(
-        label_selector=meta.LabelSelectorArgs(match_labels=term.match_labels),
+        label_selector=meta.LabelSelectorArgs(match_labels=term.match_labels or None),
         topology_key=term.topology_key,
         namespaces=term.namespaces or None,
     )

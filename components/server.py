@@ -8,7 +8,7 @@ from pulumi_kubernetes.apps import v1 as apps
 from pulumi_kubernetes.core import v1 as core
 from pulumi_kubernetes.meta import v1 as meta
 
-from components import pods, rbac
+from components import pods, rbac, scheduling
 from components.children import child_options
 from components.identity import Identity
 from config import Security, ServerConfig
@@ -59,6 +59,7 @@ def deployment(args: ServerArgs) -> apps.DeploymentInitArgs:
                     enable_service_links=False,
                     termination_grace_period_seconds=30,
                     security_context=pods.pod_security(_SECURITY),
+                    tolerations=scheduling.tolerations([]),
                     containers=[_container(args)],
                     volumes=[
                         core.VolumeArgs(

@@ -17,6 +17,7 @@ from config.fields import (
     Lifetime,
     NodeLabels,
     ObjectName,
+    ObjectNames,
     Port,
     Seconds,
     Text,
@@ -96,7 +97,7 @@ class EnvironmentConfig(Model):
     """Image that serves the environment, as `repository:tag`."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
     """When the node pulls the image."""
-    image_pull_secrets: list[ObjectName] = []
+    image_pull_secrets: ObjectNames = []
     """Existing Secrets of the fleet's namespace with the password of a registry."""
     command: list[Text] = []
     """Command to run instead of the image's entrypoint."""

@@ -4,6 +4,8 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 
+from pydantic import SecretStr
+
 from config import capabilities
 from config.environment import Health
 from config.errors import Key, Problem, show
@@ -14,6 +16,7 @@ from config.storage import SOURCES
 Place = tuple[Key, ...]
 
 _LONGEST_LIST = 200
+_MOST_BYTES = 1024**2  # of a Secret; of all in a pod, etcd has room for little more
 # What an operator compares with: in words, and how many values at least and at most.
 _VALUES = {
     **dict.fromkeys(("In", "NotIn"), ("at least one value", 1, math.inf)),
@@ -25,6 +28,7 @@ _VALUES = {
 def environment_problems(place: Place, environment: Raw, secrets: Raw) -> Iterator[Problem]:
     """Every contradiction between the keys of the environment at `place`, and with the stack's secrets."""
     yield from _variables(place, environment, secrets)
+    yield from _size(place, environment, secrets)
     yield from _health((*place, "health"), mapping(environment.get("health")))
     yield from _volumes((*place, "volumes"), dict(mappings(environment.get("volumes"))))
     yield from _security((*place, "security"), mapping(environment.get("security")))
@@ -50,6 +54,26 @@ def _variables(place: Place, environment: Raw, secrets: Raw) -> Iterator[Problem
             # Not shown: it may be the secret itself.
             remedy = f"write the name of one of the stack's secrets ({there}); set a new one: {SET_SECRET}"
             yield Problem(path, remedy)
+
+
+def _size(place: Place, environment: Raw, secrets: Raw) -> Iterator[Problem]:
+    env, secret_env = mapping(environment.get("env")), mapping(environment.get("secret_env"))
+    values = [secrets.get(name) for name in secret_env.values() if isinstance(name, str)]
+    parts = {
+        "command": items(environment.get("command")),
+        "args": items(environment.get("args")),
+        "env": [*env, *env.values()],
+        "secret_env": [each.get_secret_value() if isinstance(each, SecretStr) else each for each in values],
+    }
+    sizes = {key: sum(_bytes(text) for text in texts) for key, texts in parts.items()}
+    if sum(sizes.values()) > _MOST_BYTES:
+        largest = max(sizes, key=lambda key: sizes[key])
+        remedy = "a process is handed at most 1 MiB of arguments and variables in all; use a volume"
+        yield Problem((*place, largest), remedy)
+
+
+def _bytes(value: object) -> int:
+    return len(value.encode(errors="surrogatepass")) if isinstance(value, str) else 0
 
 
 def _health(place: Place, health: Raw) -> Iterator[Problem]:

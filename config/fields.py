@@ -19,6 +19,12 @@ RESERVED_ENVIRONMENTS = frozenset({"server"})  # Services of the fleet itself
 OWN_PREFIX = "envfleet.dev/"  # of labels and annotations
 RESERVED_LABELS = re.compile(r"(.*\.)?(kubernetes\.io|k8s\.io|envfleet\.dev)/")
 RESERVED_ANNOTATIONS = re.compile(r"(pulumi\.com|kubectl\.kubernetes\.io|envfleet\.dev)/")
+# Kubernetes reads these, and refuses a pod on which they contradict its fields or are not well-formed.
+_MEANT_ANNOTATIONS = re.compile(
+    r"kubernetes\.io/config\.|controller\.kubernetes\.io/|(.+\.)?(alpha|beta)\.kubernetes\.io/"
+)
+_LONGEST_TEXT = 128_000  # bytes; Linux hands a process at most 128 KiB in one variable or argument
+_LONGEST_ANNOTATIONS = 256 * 1024  # bytes, of all keys and values of an object
 _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 # Cloud metadata services, which hand out credentials to whoever asks: AWS, Google and Azure; Alibaba; Azure's
 # host agent; AWS and Google over IPv6.
@@ -86,6 +92,8 @@ def _image(text: str) -> str:
 def _text(text: str) -> str:
     if "\0" in text:
         raise ValueError("a process can't be handed text with a NUL character; remove it")
+    if len(text.encode(errors="surrogatepass")) > _LONGEST_TEXT:
+        raise ValueError(f"a process can't be handed more than {_LONGEST_TEXT} bytes at once; use a volume")
     return text
 
 
@@ -120,7 +128,21 @@ def _label_key(text: str) -> str:
 def _annotation_key(text: str) -> str:
     if RESERVED_ANNOTATIONS.match(text):
         raise ValueError("annotations with this prefix are Pulumi's and the fleet's own; use another prefix")
+    if _MEANT_ANNOTATIONS.match(text):
+        raise ValueError("Kubernetes would take this annotation for an order of its own; use another prefix")
     return text
+
+
+def _annotations(annotations: dict[str, str]) -> dict[str, str]:
+    if sum(len(text.encode()) for item in annotations.items() for text in item) > _LONGEST_ANNOTATIONS:
+        raise ValueError("an object has at most 256 KiB of annotations; use a volume for long texts")
+    return annotations
+
+
+def _distinct(texts: list[str]) -> list[str]:
+    if repeated := next((text for text in texts if texts.count(text) > 1), None):
+        raise ValueError(f'"{repeated}" is listed twice; remove one')
+    return texts
 
 
 def _object_name(text: str) -> str:
@@ -260,9 +282,12 @@ Variables = dict[VariableName, Text]
 ServerVariables = dict[Annotated[VariableName, AfterValidator(_server_variable)], Text]
 Labels = dict[Annotated[QualifiedName, AfterValidator(_label_key)], LabelValue]
 NodeLabels = dict[QualifiedName, LabelValue]
-Annotations = dict[Annotated[QualifiedName, AfterValidator(_annotation_key)], str]
+Annotations = Annotated[
+    dict[Annotated[QualifiedName, AfterValidator(_annotation_key)], str], AfterValidator(_annotations)
+]
 FeatureGates = dict[Annotated[str, AfterValidator(_feature_gate)], bool]
 ObjectName = Annotated[str, AfterValidator(_object_name)]
+ObjectNames = Annotated[list[ObjectName], AfterValidator(_distinct)]
 SecretName = Annotated[str, AfterValidator(_secret_name)]
 Secret = Annotated[SecretStr, BeforeValidator(_secret)]
 VolumeName = Annotated[str, _dns_label(NAME_LENGTH)]

@@ -12,6 +12,7 @@ _QUANTITY = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(?:([KMGTPE]i|[mkMGTPE])|[eE]([+-]
 _SCALE = {"m": Decimal("0.001"), "k": Decimal(10**3)}
 _SCALE |= {unit: Decimal(1000 ** (power + 2)) for power, unit in enumerate("MGTPE")}
 _SCALE |= {f"{unit}i": Decimal(1024 ** (power + 1)) for power, unit in enumerate("KMGTPE")}
+_LONGEST_DEVICE_PREFIX = 253 - len("requests.")
 
 
 def quantity(text: str) -> Decimal:
@@ -48,8 +49,9 @@ def _memory(text: str) -> str:
 
 
 def _extended_resource(text: str) -> str:
-    # Kubernetes takes every name with this in it for one of its own.
-    if "/" not in text or "kubernetes.io/" in text or text.startswith("requests."):
+    # Kubernetes takes every name with this in it for one of its own, and puts "requests." in front of others.
+    own = "kubernetes.io/" in text or text.startswith(("requests.", "hugepages-"))
+    if "/" not in text or own or len(text.partition("/")[0]) > _LONGEST_DEVICE_PREFIX:
         raise ValueError('write the name by which nodes offer a device, such as "nvidia.com/gpu"')
     return text
 

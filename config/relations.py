@@ -12,7 +12,7 @@ from config.environment_relations import environment_problems
 from config.errors import Key, Problem, show
 from config.fields import LARGEST_COUNT, NAME_LENGTH
 from config.quantities import quantity
-from config.raw import Raw, items, mapping
+from config.raw import Raw, items, mapping, mappings
 from config.resources import Limits, Requests
 
 
@@ -25,6 +25,7 @@ def problems(raw: Raw) -> Iterator[Problem]:
     yield from _service(server, cluster)
     yield from _resources(("server",), server)
     yield from _environment_names(environments)
+    yield from _claim_names(environments)
     for index, environment in enumerate(environments):
         yield from _resources(("environments", index), environment)
         yield from environment_problems(("environments", index), environment, mapping(raw.get("secrets")))
@@ -76,12 +77,9 @@ def _environment_names(environments: list[Raw]) -> Iterator[Problem]:
     owners: dict[str, int] = {}
     for index, environment in enumerate(environments):
         path = ("environments", index, "name")
-        name, count = environment.get("name"), environment.get("count")
-        if not isinstance(name, str) or not (
-            count is None or (type(count) is int and 1 <= count <= LARGEST_COUNT)
-        ):
+        name, names = environment.get("name"), _names(environment)
+        if not isinstance(name, str) or not names:
             continue
-        names = expand(name, count)
         excess = len(names[-1]) - NAME_LENGTH
         if len(name) <= NAME_LENGTH and excess > 0:
             yield Problem(
@@ -93,6 +91,32 @@ def _environment_names(environments: list[Raw]) -> Iterator[Problem]:
                 path, f'"{taken}" is an environment of environments[{owners[taken]}]; rename one', show(name)
             )
         owners = dict.fromkeys(names, index) | owners
+
+
+def _names(environment: Raw) -> list[str]:
+    """The names that an entry stands for; none if that is not well-formed."""
+    name, count = environment.get("name"), environment.get("count")
+    if isinstance(name, str) and (count is None or (type(count) is int and 1 <= count <= LARGEST_COUNT)):
+        return expand(name, count)
+    return []
+
+
+def _claim_names(environments: list[Raw]) -> Iterator[Problem]:
+    """A pod's own disk is called after pod and volume: "a-b" and "c" give the same name as "a" and "b-c"."""
+    owners: dict[str, int] = {}
+    for index, environment in enumerate(environments):
+        for place, volume in mappings(environment.get("volumes")):
+            if volume.get("ephemeral_claim") is None:
+                continue
+            claims = [f"{name}-{volume.get('name')}" for name in _names(environment)]
+            taken = next((claim for claim in claims if owners.get(claim, index) != index), None)
+            if taken is not None:
+                path = ("environments", index, "volumes", place, "name")
+                remedy = (
+                    f'its disk "{taken}" would be that of environments[{owners[taken]}]; rename the volume'
+                )
+                yield Problem(path, remedy, show(volume.get("name")))
+            owners = dict.fromkeys(claims, index) | owners
 
 
 def _quantity(value: object) -> Decimal | None:

@@ -143,6 +143,7 @@ def _status(expected: Expected, state: State, finding: Finding | None, view: Vie
         suspicion=None if is_definite else problem,
         image=view.pod["spec"]["containers"][0]["image"] if view else None,
         restarts=sum(container["restartCount"] for container in view.containers) if view else 0,
+        pod=view.pod["metadata"]["name"] if view else None,
         node=view.pod["spec"].get("nodeName") if view else None,
     )
 

@@ -125,6 +125,7 @@ class Status:
     detail: what it waits for or suffers from, in a sentence; empty when it is ready.
     problem: what certainly keeps it from being ready: waiting longer would not help.
     suspicion: what may keep it from being ready, but may also pass, such as a slow start.
+    pod: name of its Pod, if there is one; for the server that is not its own name.
     """
 
     name: str
@@ -134,6 +135,7 @@ class Status:
     suspicion: Problem | None = None
     image: str | None = None
     restarts: int = 0
+    pod: str | None = None
     node: str | None = None
 
 

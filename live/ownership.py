@@ -50,11 +50,12 @@ async def strangers(
         return [f"namespace {namespace!r} exists and {_owner(existing)}. Choose another envfleet:namespace"]
     if "deletionTimestamp" in existing["metadata"]:
         return [f"namespace {namespace!r} is being deleted{_why_stuck(existing)}. Try again when it is gone"]
-    listed = await asyncio.gather(*(_get(api, KINDS[kind], namespace=namespace) for kind in declared))
+    names = {kind: set(names) for kind, names in declared.items() if names}  # no look at Secrets for nothing
+    listed = await asyncio.gather(*(_get(api, KINDS[kind], namespace=namespace) for kind in names))
     return [
         text
-        for kind, objects in zip(declared, listed, strict=True)
-        for text in _taken(kind, objects, set(declared[kind]), instance, namespace)
+        for kind, objects in zip(names, listed, strict=True)
+        for text in _taken(kind, objects, names[kind], instance, namespace)
     ]
 
 

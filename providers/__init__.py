@@ -1,11 +1,15 @@
 """Where clusters come from: one module a provider, behind one `Cluster` component."""
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import pulumi
 import pulumi_kubernetes as kubernetes
+
+from toolchain.checkpoints import REFUSAL, SKIP
 
 if TYPE_CHECKING:
     from config import ClusterConfig
@@ -41,3 +45,18 @@ def provision(config: "ClusterConfig") -> Cluster:
             from providers.kind import KindCluster  # noqa: PLC0415
 
             return KindCluster("cluster", config)
+
+
+def checkpointed() -> pulumi.ResourceHookBinding:
+    """Hooks for what no later run finds again by itself, such as a cluster: see `cli.unsaved`.
+
+    Killed while it makes such a thing, a run without checkpoints would leave it behind for ever.
+    """
+    return pulumi.ResourceHookBinding(before_create=[pulumi.ResourceHook("checkpointed", _refuse_without)])
+
+
+def _refuse_without(args: pulumi.ResourceHookArgs) -> None:
+    if os.environ.get(SKIP) == "true":
+        if note := os.environ.get(REFUSAL):
+            Path(note).touch()
+        raise pulumi.RunError(f"{args.name} is made only by a run that saves its state at each step")

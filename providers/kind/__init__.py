@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from providers import Cluster
+from providers import Cluster, checkpointed
 from providers.kind import cli, dynamic, engine
 from providers.kind.spec import cluster_inputs
 
@@ -22,8 +22,9 @@ class KindCluster(Cluster):
         image_ids = local_image_ids(config.images)
         super().__init__("envfleet:providers:KindCluster", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
-        owner = dynamic.Owner(f"{name}-owner", child)
-        cluster = dynamic.Cluster(f"{name}-kind", cluster_inputs(config), owner.owner, child)
+        lasting = pulumi.ResourceOptions(parent=self, hooks=checkpointed())
+        owner = dynamic.Owner(f"{name}-owner", lasting)
+        cluster = dynamic.Cluster(f"{name}-kind", cluster_inputs(config), owner.owner, lasting)
         self.name = config.name
         self.identifier = cluster.identifier
         self.kubeconfig = cluster.kubeconfig

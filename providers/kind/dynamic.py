@@ -127,7 +127,7 @@ class ImageProvider(Provider):
 
 def _stranger(name: str, owner: str) -> str | None:
     """What to tell the user if a cluster of this name exists that the owner (perhaps unknown) lacks."""
-    ours = set() if owner == rpc.UNKNOWN else {container.id for container in engine.owned(owner)}
+    ours = set() if rpc.contains_unknowns(owner) else {each.id for each in engine.owned(owner)}
     if all(container.id in ours for container in engine.named(name)):
         return None
     return (

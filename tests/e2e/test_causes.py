@@ -125,7 +125,7 @@ def identity(fleet: LabFleet) -> tuple[Any, ...]:
     return pod["metadata"]["uid"], pod["status"]["containerStatuses"][0]["restartCount"], ready
 
 
-@pytest.fixture(scope="module", params=list(BROKEN))
+@pytest.fixture(params=list(BROKEN))
 def failure(fleet: LabFleet, request: pytest.FixtureRequest) -> Iterator[tuple[str, Failure]]:
     """An `up` with a group of broken environments; without them the next one succeeds."""
     before = identity(fleet)
@@ -176,7 +176,7 @@ def test_a_quota_is_named_with_what_is_asked_for_and_left(fleet: LabFleet) -> No
 
     assert re.search(
         r"fleet-more-\d-pod: quota small .*asked for: pods=1; in use: pods=3; limit: pods=3", failed.text
-    )
+    ), failed.text
     assert failed.seconds < SECONDS
     assert identity(fleet) == before
     ready = [name for name, pod in fleet.pods().items() if name.startswith("more-")]

@@ -13,11 +13,16 @@ from kr8s.objects import Pod
 
 from tests.e2e import session
 from tests.e2e.clone import Clone, Result
+from tests.e2e.kind_support import wait_until
 from tests.e2e.machine import KIND_LABEL
 from toolchain import engine
 from toolchain.layout import ROOT
 
 ACTIONS = {"echo": {"message": "hello"}, "guess": {"number": 5}}
+PYTHON = "/opt/venv/bin/python"
+OPENENV_SESSION = Path(__file__).with_name("openenv_session.py")
+# What has a new pod is waited for.
+AWAITED = ("update", "fleet-readiness")
 # Of Kubernetes' own, with no Pod Security level: any client's.
 OTHER_NAMESPACE = "default"
 
@@ -65,24 +70,16 @@ def test_up_ends_with_a_table_in_which_every_environment_is_ready(up: Result) ->
     )
 
 
-def test_environments_and_server_answer_inside_the_cluster(
-    outputs: dict[str, Any], cluster: kr8s.Api
-) -> None:
-    environments = outputs["environments"]
-    actions = {environment["url"]: action(environment) for environment in environments.values()}
-    python = ["/opt/venv/bin/python", "-c", Path(session.__file__).read_text()]
+def run_in_pod(cluster: kr8s.Api, image: str, program: Path, *arguments: str) -> Any:
+    """Run a Python program in a pod that the fleet's network lets in; what it prints, as JSON."""
     client = {
         "name": "client",
-        "image": environments["echo-a"]["image"],
-        "command": [*python, f"{outputs['server']}/v1/environments", json.dumps(actions)],
+        "image": image,
+        "command": [PYTHON, "-c", program.read_text(), *arguments],
     }
-    pod = Pod(
-        {
-            "metadata": {"name": "envfleet-test-client", "namespace": OTHER_NAMESPACE},
-            "spec": {"containers": [client], "restartPolicy": "Never"},
-        },
-        api=cluster,
-    )
+    name = f"envfleet-test-{program.stem.replace('_', '-')}"
+    metadata = {"name": name, "namespace": OTHER_NAMESPACE, "labels": {"envfleet.dev/client": "true"}}
+    pod = Pod({"metadata": metadata, "spec": {"containers": [client], "restartPolicy": "Never"}}, api=cluster)
     pod.create()
     try:
         pod.wait(
@@ -90,25 +87,76 @@ def test_environments_and_server_answer_inside_the_cluster(
             mode="any",
             timeout=90,
         )
-        said = "\n".join(pod.logs())
+        return json.loads("\n".join(pod.logs()))
     finally:
         pod.delete()
-    answer = json.loads(said)
+
+
+def test_environments_and_server_answer_inside_the_cluster(
+    outputs: dict[str, Any], cluster: kr8s.Api
+) -> None:
+    environments = outputs["environments"]
+    actions = {environment["url"]: action(environment) for environment in environments.values()}
+    answer = run_in_pod(
+        cluster,
+        environments["echo-a"]["image"],
+        Path(session.__file__),
+        f"{outputs['server']}/v1/environments",
+        json.dumps(actions),
+    )
     for url, taken in actions.items():
         check(answer["played"][url], taken)
     listed = {environment["name"]: environment["ready"] for environment in answer["got"]}
     assert listed == dict.fromkeys(environments, True)
 
 
-def test_command_that_up_prints_reaches_an_environment(
-    clone: Clone, up: Result, outputs: dict[str, Any]
+def check_openenv(answers: dict[str, Any]) -> None:
+    """Check what a session of the OpenEnv client with the guessing game gave."""
+    assert answers["reset"]["hint"] == "start"
+    assert [step["attempts_left"] for step in answers["steps"]] == [9, 8]
+    assert answers["state"]["step_count"] == 2
+
+
+GUESSES = ('{"number": 1}', '{"number": 2}')
+
+
+def test_the_published_client_plays_a_session_from_a_pod(outputs: dict[str, Any], cluster: kr8s.Api) -> None:
+    guess = outputs["environments"]["guess"]
+    check_openenv(run_in_pod(cluster, guess["image"], OPENENV_SESSION, guess["url"], *GUESSES))
+
+
+def test_the_published_client_plays_a_session_from_this_machine(clone: Clone, up: Result) -> None:
+    up.succeeded()
+    with clone.running("make connect ENV=guess PORT=8123"):
+        clone.run("curl --silent --retry 30 --retry-connrefused --retry-delay 1 http://127.0.0.1:8123/health")
+        played = engine.docker(
+            *("run", "--rm", "--network=host", f"--entrypoint={PYTHON}", "envfleet/guess:0.1.0"),
+            *("-c", OPENENV_SESSION.read_text(), "http://127.0.0.1:8123", *GUESSES),
+        )
+    check_openenv(json.loads(played))
+
+
+def test_command_that_up_prints_reaches_an_environment_and_reconnects(
+    clone: Clone, up: Result, outputs: dict[str, Any], cluster: kr8s.Api
 ) -> None:
     printed = re.search(r"From this machine: (make connect ENV=(\S+))", up.succeeded())
     assert printed
     taken = action(outputs["environments"][printed[2]])
+    ask = "curl --silent --retry 30 --retry-connrefused --retry-delay 1 http://127.0.0.1:8000/health"
     with clone.running(printed[1]):
-        clone.run("curl --silent --retry 30 --retry-connrefused --retry-delay 1 http://127.0.0.1:8000/health")
+        clone.run(ask)
         check(session.play("http://127.0.0.1:8000", taken), taken)
+        # Its process ends, and with it every connection; the container starts anew.
+        pod = Pod.get(printed[2], namespace=outputs["namespace"], api=cluster)
+        pod.exec([PYTHON, "-c", "import os, signal; os.kill(1, signal.SIGTERM)"])
+        wait_until(lambda: "healthy" in clone.run(ask).output, 60, "an answer after the restart")
+        check(session.play("http://127.0.0.1:8000", taken), taken)
+
+
+def test_logs_are_those_of_the_environment(clone: Clone, up: Result) -> None:
+    up.succeeded()
+    assert '"GET /health HTTP/1.1" 200' in clone.run("make logs ENV=guess").succeeded()
+    assert "/readyz" in clone.run("make logs ENV=server").succeeded()
 
 
 def test_second_up_changes_nothing(clone: Clone, up: Result) -> None:
@@ -151,10 +199,13 @@ def change_a_server_setting(config: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (add_an_environment, {("create", "fleet-third-pod"), ("create", "fleet-third-service")}),
-        (change_an_image, {("replace", "fleet-echo-a-pod")}),
-        (remove_an_environment, {("delete", "fleet-echo-b-pod"), ("delete", "fleet-echo-b-service")}),
-        (change_a_server_setting, {("update", "fleet-server-deployment")}),
+        (add_an_environment, {("create", "fleet-third-pod"), ("create", "fleet-third-service"), AWAITED}),
+        (change_an_image, {("replace", "fleet-echo-a-pod"), AWAITED}),
+        (
+            remove_an_environment,
+            {("delete", "fleet-echo-b-pod"), ("delete", "fleet-echo-b-service"), AWAITED},
+        ),
+        (change_a_server_setting, {("update", "fleet-server-deployment"), AWAITED}),
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
 )
@@ -171,7 +222,7 @@ def test_preview_says_that_a_changed_node_image_replaces_the_cluster(clone: Clon
     steps = {name(step): step for step in preview(clone, change_the_node_image)}
     assert steps["cluster-kind"]["replaceReasons"] == ["node_image"]
     updated = {step for step in steps if steps[step]["op"] != "replace"}
-    assert all(step.startswith("cluster-image-") for step in updated), updated
+    assert all(step.startswith("cluster-image-") for step in updated - {"fleet-readiness"}), updated
     assert {"fleet-namespace", "fleet-echo-a-pod", "fleet-server-deployment"} < steps.keys() - updated
 
 

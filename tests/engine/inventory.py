@@ -1,5 +1,6 @@
 """Everything that is in a cluster, whatever its kind."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,5 +27,6 @@ def all_objects(client: httpx.Client, namespace: str | None = None) -> dict[str,
         for item in client.get(f"{path}/{resource['name']}").raise_for_status().json()["items"]:
             place = item["metadata"].get("namespace", "")
             if namespace in {None, place}:
-                objects[f"{resource['kind']} {place}/{item['metadata']['name']}"] = item
+                type_ = {"apiVersion": re.sub("^/apis?/", "", path), "kind": resource["kind"]}
+                objects[f"{resource['kind']} {place}/{item['metadata']['name']}"] = type_ | item
     return objects

@@ -72,6 +72,8 @@ YEAR = "write a whole number from 1 to 31536000"
 WEIGHT = "write a whole number from 1 to 100"
 ID = "write a whole number from 0 to 2147483647"
 NUL = "a process can't be handed text with a NUL character; remove it"
+LONG = "a process can't be handed more than 128000 bytes at once; use a volume"
+MEANT_ANNOTATION = "Kubernetes would take this annotation for an order of its own; use another prefix"
 CIDR = 'write a network as address/length, with zeros after the length, such as "10.20.0.0/16"'
 IPV4 = "holds IPv4 addresses; write them as IPv4"
 METADATA = "is a cloud's metadata service, which environments never reach; remove it"
@@ -214,6 +216,19 @@ MISTAKES = [
     ("namespace", "default", 'namespace = "default"', NAMESPACE),
     ("namespace", "My Fleet", 'namespace = "My Fleet"', NAME),
     ("cluster.name", "a" * 41, f'cluster.name = "{"a" * 41}"', NAME.replace("63", "40")),
+    (
+        "environments",
+        [
+            {
+                "name": name,
+                "image": "echo:1",
+                "volumes": [{"name": volume, "mount_path": "/x", "ephemeral_claim": {"size": "1Gi"}}],
+            }
+            for name, volume in (("a", "b-c"), ("a-b", "c"))
+        ],
+        'environments[1].volumes[0].name = "c"',
+        'its disk "a-b-c" would be that of environments[0]; rename the volume',
+    ),
     # Images.
     ("server.image", "envfleet/ server:1", 'server.image = "envfleet/ server:1"', IMAGE),
     ("server.image", "Envfleet/Server:1", 'server.image = "Envfleet/Server:1"', IMAGE),
@@ -342,9 +357,39 @@ IN_ENVIRONMENT = [
         'annotations["pulumi.com/skipAwait"] = "pulumi.com/skipAwait"',
         "annotations with this prefix are Pulumi's and the fleet's own; use another prefix",
     ),
+    *(
+        ("annotations", {key: "x"}, f'annotations["{key}"] = "{key}"', MEANT_ANNOTATION)
+        for key in (
+            "kubernetes.io/config.mirror",
+            "controller.kubernetes.io/pod-deletion-cost",
+            "scheduler.alpha.kubernetes.io/tolerations",
+            "seccomp.security.alpha.kubernetes.io/pod",
+            "container.apparmor.security.beta.kubernetes.io/environment",
+        )
+    ),
+    (
+        "annotations",
+        {"a": "ü" * 2**16, "b": "x" * 2**17},
+        "annotations = {…}",
+        "an object has at most 256 KiB of annotations; use a volume for long texts",
+    ),
+    (
+        "image_pull_secrets",
+        ["a", "b", "a"],
+        "image_pull_secrets = […]",
+        '"a" is listed twice; remove one',
+    ),
     ("node_selector", {"zone": "a b"}, 'node_selector.zone = "a b"', LABEL_VALUE),
     # Variables and secrets: their values are never shown.
     ("env", {"A": "x\0"}, "env.A", NUL),
+    ("env", {"A": "ü" * 64_001}, "env.A", LONG),
+    *(
+        (key, value, key, "a process is handed at most 1 MiB of arguments and variables in all; use a volume")
+        for key, value in (
+            ("args", ["x" * 128_000] * 9),
+            ("env", {f"A{number}": "x" * 128_000 for number in range(9)}),
+        )
+    ),
     ("env", {"A" * 254: "x"}, f"env.{'A' * 254}", VARIABLE),
     ("secret_env", {"MY-KEY": "api-key"}, "secret_env.MY-KEY", VARIABLE),
     ("secret_env", {"KEY": "other"}, "secret_env.KEY", NO_SECRET),
@@ -364,17 +409,14 @@ IN_ENVIRONMENT = [
         'is less than a mebibyte; write a unit, such as "512Mi"',
     ),
     ("resources", {"extended": {"gpu": 1}}, 'resources.extended.gpu = "gpu"', DEVICE),
-    (
-        "resources",
-        {"extended": {"kubernetes.io/gpu": 1}},
-        'resources.extended["kubernetes.io/gpu"] = "kubernetes.io/gpu"',
-        DEVICE,
-    ),
-    (
-        "resources",
-        {"extended": {"requests.nvidia.com/gpu": 1}},
-        'resources.extended["requests.nvidia.com/gpu"] = "requests.nvidia.com/gpu"',
-        DEVICE,
+    *(
+        ("resources", {"extended": {name: 1}}, f'resources.extended["{name}"] = {shown}', DEVICE)
+        for name, shown in (
+            ("kubernetes.io/gpu", '"kubernetes.io/gpu"'),
+            ("requests.nvidia.com/gpu", '"requests.nvidia.com/gpu"'),
+            ("hugepages-2mi.example.com/x", '"hugepages-2mi.example.com/x"'),
+            ("a." * 122 + "a/gpu", '"' + "a." * 34 + "a…"),
+        )
     ),
     (
         "resources",

@@ -28,7 +28,9 @@ READY = Status("echo", State.READY, image="envfleet/echo:0.1.0")
 
 def broken(cause, name="other"):
     problem = Problem(name, cause, "[something] is wrong", "mend it", ("its last words",))
-    return Status(name, State.FAILED, "is broken", problem)
+    return Status(
+        name, State.FAILED, "is broken", problem, pod=None if cause is Cause.POD_GONE else f"{name}-1"
+    )
 
 
 @pytest.fixture
@@ -118,10 +120,11 @@ def test_a_cluster_that_does_not_answer_is_one_line_that_says_what_to_run(stack,
 
 
 def test_only_pods_that_cannot_come_back_are_removed(stack, cluster, tmp_path):
-    cluster(SERVER, READY, broken(Cause.EVICTED, "evicted"), broken(Cause.CRASHES, "crashing"))
-    assert Fleet(stack).remove_broken() == ["evicted"]
+    crashing, gone = broken(Cause.CRASHES, "crashing"), broken(Cause.POD_GONE, "gone")
+    cluster(broken(Cause.NODE_LOST, "server"), READY, broken(Cause.EVICTED, "evicted"), crashing, gone)
+    assert Fleet(stack).remove_broken() == ["server", "evicted", "gone"]
     (asked,) = stack.asked.read_text().splitlines()
-    assert "--namespace=rl delete pod/evicted --ignore-not-found --force" in asked
+    assert "--namespace=rl delete pod/server-1 pod/evicted-1 --ignore-not-found --force" in asked
     assert "crashing" not in asked
     assert (tmp_path / "kubeconfigs").read_text() == "canary"
     assert list(scratch.FOLDER.iterdir()) == []
@@ -157,3 +160,16 @@ def test_a_port_that_is_taken_is_an_error(stack):
         port = server.getsockname()[1]
         with pytest.raises(StepError, match=f"port {port} of this machine is taken"):
             Fleet(stack).connect("echo", port)
+
+
+def test_orphans_are_looked_for_beside_the_environments_that_are_up(stack, cluster, monkeypatch):
+    cluster(SERVER)
+    asked = []
+
+    async def remove(*arguments):
+        asked.append((*arguments[:3], list(arguments[3])))
+        return ["Pod gone"]
+
+    monkeypatch.setattr(fleets, "remove_orphans", remove)
+    assert Fleet(stack).remove_orphans() == ["Pod gone"]
+    assert asked == [("api", "rl", "dev", ["echo", "other"])]

@@ -1,13 +1,29 @@
 """The commands: what each has ready before it starts, and how a failure is said."""
 
+import subprocess
 import sys
 
 import pytest
 
 from cli import main
+from cli import stack as stacks
 from cli.stack import Stack
 from toolchain import engine, images, tools
 from toolchain.progress import StepError
+
+
+@pytest.fixture(autouse=True)
+def _nothing_real_happens(tmp_path, monkeypatch):
+    """A step that is not recorded below fails, in a folder without any stack of this clone's."""
+
+    def refuse(*command, **_):
+        pytest.fail(f"{command} would have run")
+
+    (tmp_path / "Pulumi.dev.yaml").write_text("config:\n  envfleet:cluster:\n    provider: kind\n")
+    monkeypatch.setattr(stacks, "ROOT", tmp_path)
+    monkeypatch.setattr(stacks, "environ", lambda: {"PULUMI_BACKEND_URL": f"file://{tmp_path}"})
+    monkeypatch.setattr(stacks, "_run_to_its_end", refuse)
+    monkeypatch.setattr(subprocess, "Popen", refuse)
 
 
 @pytest.fixture
@@ -26,7 +42,7 @@ def steps(monkeypatch):
     for name in ("ensure", "keep", "stop"):
         monkeypatch.setattr(engine, name, lambda name=name: taken.append(f"engine {name}"))
     monkeypatch.setattr(images, "ensure", lambda: taken.append("images"))
-    for name in ("validate", "select", "pulumi", "remove"):
+    for name in ("validate", "select", "up", "preview", "destroy", "remove"):
         record(Stack, name)
     record(Stack, "exists", True)
     return taken
@@ -62,7 +78,7 @@ def test_down_has_tools_and_engine_before_it_destroys(steps, monkeypatch):
         "engine ensure",
         "engine keep",
         "select",
-        "pulumi destroy --stack dev --yes --skip-preview",
+        "destroy",
         "remove",
         "engine stop",
     ]
@@ -77,7 +93,7 @@ def test_down_of_a_stack_that_is_not_up_fetches_and_starts_nothing(steps, monkey
 
 @pytest.fixture
 def fleet(steps, monkeypatch):
-    """A fleet of which one pod was evicted."""
+    """A fleet of which one pod was evicted, and one is of an environment that is no more."""
 
     class Fleet:
         def __init__(self, stack):
@@ -90,21 +106,30 @@ def fleet(steps, monkeypatch):
             steps.append("remove broken")
             return ["echo"]
 
+        def remove_orphans(self):
+            steps.append("remove orphans")
+            return ["Pod gone"]
+
     monkeypatch.setattr(main, "Fleet", Fleet)
 
 
-UP = "pulumi up --stack dev --yes --skip-preview --continue-on-error"
-
-
-def test_up_ends_with_the_table(steps, fleet, monkeypatch):
+def test_up_removes_what_no_environment_has_any_more_and_ends_with_the_table(
+    steps, fleet, monkeypatch, capsys
+):
     assert run(monkeypatch, "up") == 0
-    assert steps[-3:] == ["select", UP, "table"]
+    assert steps[-4:] == ["select", "up", "remove orphans", "table"]
+    assert capsys.readouterr().err == "Removed, since no environment has it any more: Pod gone\n"
+
+
+def test_preview_makes_nothing(steps, monkeypatch):
+    assert run(monkeypatch, "preview") == 0
+    assert steps[-2:] == ["select", "preview"]
 
 
 def test_repair_removes_what_is_broken_and_makes_anew_what_is_gone(steps, fleet, monkeypatch, capsys):
     assert run(monkeypatch, "repair") == 0
-    assert steps[-4:] == ["select", "remove broken", f"{UP} --refresh", "table"]
-    assert capsys.readouterr().err == "To be replaced: echo\n"
+    assert steps[-5:] == ["select", "remove broken", "up --refresh", "remove orphans", "table"]
+    assert capsys.readouterr().err.startswith("To be replaced: echo\n")
 
 
 def test_env_has_the_tools_there_and_prints_only_variables(steps, monkeypatch, capsys):

@@ -11,7 +11,10 @@ import psutil
 import pytest
 
 from cli import stack as stacks
+from cli import unsaved
+from cli.unsaved import Intent
 from toolchain import scratch, tools
+from toolchain.checkpoints import REFUSAL
 from toolchain.progress import StepError
 
 
@@ -19,6 +22,7 @@ from toolchain.progress import StepError
 def stack(tmp_path, monkeypatch):
     """A stack `dev` with a local backend in a scratch folder."""
     monkeypatch.setattr(stacks, "ROOT", tmp_path)
+    monkeypatch.setattr(unsaved, "HOME", tmp_path)
     monkeypatch.setattr(stacks, "environ", lambda: {"PULUMI_BACKEND_URL": f"file://{tmp_path}"})
     (tmp_path / "Pulumi.dev.yaml").write_text("config:\n  envfleet:cluster:\n    provider: kind\n")
     return stacks.Stack("dev")
@@ -96,11 +100,21 @@ def test_a_stack_that_was_never_made_is_known_without_fetching_pulumi(stack, mon
     assert not stack.exists()
 
 
-@pytest.mark.parametrize(("listed", "exists"), [("dev", True), ("other", False)])
-def test_pulumi_says_whether_a_stack_exists_where_one_may(stack, monkeypatch, listed, exists):
+NO_STACK = "`pulumi` ended with 255: error: no stack named 'dev' found"
+
+
+def refuse(message):
+    def ask(*arguments):
+        raise StepError(message)
+
+    return ask
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_pulumi_says_whether_a_stack_exists_where_one_may(stack, monkeypatch, exists):
     fetched = []
     monkeypatch.setattr(tools, "ensure", lambda *names: fetched.extend(names))
-    monkeypatch.setattr(stack, "_ask", lambda *arguments: json.dumps([{"name": listed}]))
+    monkeypatch.setattr(stack, "_ask", (lambda *arguments: "{}") if exists else refuse(NO_STACK))
     state = stack.file.parent / ".pulumi" / "stacks" / "envfleet" / "dev.json"
     state.parent.mkdir(parents=True)
     state.touch()
@@ -108,12 +122,17 @@ def test_pulumi_says_whether_a_stack_exists_where_one_may(stack, monkeypatch, li
     assert fetched == ["pulumi"]
 
 
-@pytest.mark.parametrize("exists", [False, True], ids=["no such stack", "its first up was killed"])
-def test_a_stack_that_is_not_up_has_no_outputs_and_the_error_says_what_to_run(stack, monkeypatch, exists):
-    monkeypatch.setattr(stack, "exists", lambda: exists)
-    monkeypatch.setattr(
-        stack, "_ask", lambda *_: "{}" if exists else pytest.fail("Pulumi knows no such stack")
-    )
+def test_a_stack_that_cannot_be_read_is_not_taken_for_none(stack, monkeypatch):
+    monkeypatch.setattr(stacks, "environ", lambda: {"PULUMI_BACKEND_URL": "s3://bucket"})
+    monkeypatch.setattr(tools, "ensure", lambda *names: None)
+    monkeypatch.setattr(stack, "_ask", refuse("error: incorrect passphrase"))
+    with pytest.raises(StepError, match="incorrect passphrase"):
+        stack.exists()
+
+
+@pytest.mark.parametrize("said", [None, "{}"], ids=["no such stack", "its first up was killed"])
+def test_a_stack_that_is_not_up_has_no_outputs_and_the_error_says_what_to_run(stack, monkeypatch, said):
+    monkeypatch.setattr(stack, "_ask_if_there", lambda *_: said)
     with pytest.raises(StepError, match=r"^stack dev is not up: run `make up STACK=dev`$"):
         stack.outputs()
 
@@ -187,8 +206,7 @@ def test_a_new_stack_adds_its_salt_to_the_file_and_keeps_every_blank_line(stack,
         stack.file.write_text("config:\n  envfleet:namespace: a\nencryptionsalt: v1:abc=\n")
 
     monkeypatch.setattr(stack, "pulumi", init)
-    monkeypatch.setattr(stack, "exists", lambda: False)
-    monkeypatch.setattr(stack, "_ask", lambda *arguments: '{"deployment": {}}')
+    monkeypatch.setattr(stack, "state", lambda: None)
     stack.select()
     assert stack.file.read_text() == written + "encryptionsalt: v1:abc=\n"
 
@@ -208,7 +226,7 @@ def test_creates_that_a_killed_run_did_not_end_are_forgotten(stack, monkeypatch,
         return json.dumps(state)
 
     monkeypatch.setattr(scratch, "FOLDER", tmp_path)
-    monkeypatch.setattr(stack, "exists", lambda: True)
+    monkeypatch.setattr(stack, "state", lambda: state)
     monkeypatch.setattr(stack, "_ask", ask)
     stack.select()
     assert [
@@ -232,7 +250,127 @@ def test_a_signal_lets_pulumi_stop_in_an_orderly_way_and_waits_for_it(stack, tmp
 
 def test_kubeconfigs_that_the_plugin_left_are_removed(stack, tmp_path, monkeypatch):
     monkeypatch.setattr(stacks, "TEMPORARY", tmp_path)
-    monkeypatch.setattr(stacks, "_run_to_its_end", lambda *command: 0)
+    monkeypatch.setattr(stacks, "_run_to_its_end", lambda *command, settings: 0)
     (tmp_path / "kubeconfig123").touch()
     stack.pulumi("up")
     assert not (tmp_path / "kubeconfig123").exists()
+
+
+INTENT = Intent("a digest", "rl")
+UP = "up --stack dev --yes --skip-preview --continue-on-error"
+CLUSTER = {"type": "pulumi:providers:kubernetes"}
+
+
+@pytest.fixture
+def pulumi(stack, monkeypatch):
+    """Select the stack, with resources in its state; Pulumi ends with codes, and what it ran is noted."""
+    ran, looked = [], []
+
+    def arrange(*codes, resources=(CLUSTER,), on_run=lambda: None):
+        left = list(codes)
+
+        def run(*command, settings):
+            ran.append((" ".join(command[1:]), settings["PULUMI_SKIP_CHECKPOINTS"]))
+            assert stack._unsaved.intent == (INTENT if settings.get(REFUSAL) else stack._unsaved.intent)
+            on_run()
+            return left.pop(0)
+
+        monkeypatch.setattr(stacks, "_run_to_its_end", run)
+        monkeypatch.setattr(stack, "state", lambda *_: {"deployment": {"resources": list(resources)}})
+        monkeypatch.setattr(stack, "_intent", lambda: INTENT)
+        monkeypatch.setattr(stack, "_remove_leftovers", lambda intent: looked.append(intent) or True)
+        stack.select()
+        return ran, looked
+
+    return arrange
+
+
+def test_checkpoints_are_skipped_once_the_state_has_the_cluster(stack, pulumi):
+    ran, looked = pulumi(0)
+    stack.up()
+    assert ran == [(UP, "true")]
+    assert looked == []
+    assert stack._unsaved.intent is None
+
+
+def test_a_stack_without_a_cluster_saves_its_state_at_each_step(stack, pulumi):
+    ran, _ = pulumi(0, resources=[{"type": "pulumi-python:dynamic/kind:Owner"}])
+    stack.up()
+    assert ran == [(UP, "false")]
+
+
+def test_after_a_kill_the_next_up_clears_the_cluster_and_compares_it_with_the_state(stack, pulumi):
+    ran, looked = pulumi(-9, 0)
+    with pytest.raises(StepError, match="ended with -9"):
+        stack.up()
+    stack.select()
+    stack.up()
+    assert ran[1:] == [(f"{UP} --refresh", "true")]
+    assert looked == [INTENT]
+
+
+def test_a_failure_that_saved_the_state_is_no_kill(stack, pulumi, tmp_path):
+    saved = tmp_path / ".pulumi" / "stacks" / "envfleet" / "dev.json"
+
+    def save():
+        saved.parent.mkdir(parents=True)
+        saved.touch()
+        os.utime(saved, (2e9, 2e9))
+
+    pulumi(255, on_run=save)
+    with pytest.raises(StepError, match="ended with 255"):
+        stack.up()
+    assert stack._unsaved.intent is None
+
+
+def test_a_failure_that_may_not_have_saved_the_state_counts_as_a_kill(stack, pulumi):
+    pulumi(255)
+    with pytest.raises(StepError):
+        stack.up()
+    assert stack._unsaved.intent == INTENT
+
+
+def test_a_change_of_the_cluster_itself_is_made_with_checkpoints(stack, pulumi, capsys):
+    refusals = iter([True, False])
+    ran, _ = pulumi(*(255, 0), on_run=lambda: stack._unsaved._refusal.touch() if next(refusals) else None)
+    stack.up()
+    assert ran == [(UP, "true"), (UP, "false")]
+    assert "once more, with the state saved at each step" in capsys.readouterr().err
+    assert stack._unsaved.intent is None
+
+
+def test_a_lock_that_a_killed_run_left_means_a_comparison_too(stack, pulumi):
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    lock(stack, ended.pid)
+    ran, looked = pulumi(0)
+    stack.up("--refresh")
+    assert ran == [(f"{UP} --refresh", "true")]
+    assert looked == [INTENT]
+
+
+def test_a_cluster_that_cannot_be_looked_at_keeps_the_note_of_the_kill(stack, pulumi, monkeypatch):
+    stack._unsaved.begin(Intent("of the killed run", "rl"))
+    ran, _ = pulumi(255)
+    monkeypatch.setattr(stack, "_remove_leftovers", lambda intent: False)
+    with pytest.raises(StepError):
+        stack.up()
+    assert ran == [(f"{UP} --refresh", "false")]
+    assert stack._unsaved.intent == Intent("of the killed run", "rl")
+
+
+def test_a_preview_after_a_kill_compares_with_the_cluster(stack, pulumi):
+    stack._unsaved.begin(INTENT)
+    ran, looked = pulumi(0)
+    stack.preview()
+    assert ran == [("preview --stack dev --diff --refresh", "false")]
+    assert looked == []
+
+
+def test_down_after_a_kill_removes_what_no_state_knows_first(stack, pulumi):
+    stack._unsaved.begin(INTENT)
+    ran, looked = pulumi(0)
+    stack.destroy()
+    assert looked == [None]
+    assert ran == [("destroy --stack dev --yes --skip-preview", "true")]
+    assert stack._unsaved.intent is None

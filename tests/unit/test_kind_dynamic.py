@@ -9,7 +9,7 @@ import sys
 import psutil
 import pytest
 from pulumi.dynamic.dynamic import serialize_provider
-from pulumi.runtime import rpc
+from pulumi.output import Unknown
 
 from providers.kind import cli, dynamic, engine
 from providers.kind.engine import Container, KindError
@@ -92,7 +92,7 @@ def test_identifier_is_kept_while_the_cluster_lives_and_new_for_each_incarnation
     assert "lab-1" not in fresh
 
 
-@pytest.mark.parametrize("owner", ["abc", rpc.UNKNOWN])
+@pytest.mark.parametrize("owner", ["abc", Unknown()])
 def test_name_of_a_cluster_of_somebody_else_is_refused_before_anything_is_made(machine, owner):
     machine(ours=[], named=containers())
     (failure,) = provider.check({}, {**INPUTS, "owner": owner}).failures
