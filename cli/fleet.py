@@ -71,8 +71,8 @@ class Fleet:
         place = self.outputs["namespace"], self.outputs["instance"]
         return self._ask(lambda api: remove_orphans(api, *place, self.outputs["environments"]))
 
-    def show(self) -> bool:
-        """Print the table of environments and how to reach them; whether all of the fleet is ready."""
+    def show(self) -> None:
+        """Print the table of environments, what is wrong with them, and how to reach them."""
         server, *environments = self.statuses()
         cluster, namespace = self.outputs["cluster"], self.outputs["namespace"]
         table = Table(title=f"Stack {self.stack.name}: cluster {cluster}, namespace {namespace}")
@@ -90,7 +90,6 @@ class Fleet:
             results.print(str(problem), markup=False)
         if environments:
             console.print(f"From this machine: [bold]make connect ENV={environments[0].name}[/]")
-        return all(map(_ready, (server, *environments)))
 
     def logs(self, name: str, *, lines: int, follow: bool, previous: bool) -> None:
         """Print what an environment, or the control server, wrote.

@@ -53,7 +53,11 @@ def ended(view: View) -> Finding | None:
     phase, reason = view.status.get("phase"), view.status.get("reason") or ""
     if phase not in ("Failed", "Succeeded") and reason != "NodeLost":
         return None
-    words = f" ({shown(view.status['message'])})" if view.status.get("message") else ""
+    said = view.status.get("message") or ""
+    # A process that ends itself when its pod is evicted leaves a pod that "Succeeded", with no reason given.
+    if not reason and (event := latest(view.events, "Evicted")):
+        reason, said = "Evicted", event.message
+    words = f" ({shown(said)})" if said else ""
     if reason.startswith(("OutOf", "Node", "Topology")) and reason not in _ENDS:
         return Finding(Cause.NODE_REFUSED, f"was refused by its node: {reason}{words}")
     cause, message = _ENDS.get(reason, (Cause.POD_FAILED, f"ended: {reason or phase}"))

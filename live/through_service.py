@@ -13,8 +13,8 @@ from live.fleet import Cause, Problem
 
 _SERVER = "app.kubernetes.io/component=server,app.kubernetes.io/part-of=envfleet"
 _ASK_SECONDS = 30
-# Nodes learn of a new endpoint some seconds after the API server does.
-_SETTLE_SECONDS = 15
+# Nodes learn of a new endpoint some seconds after the API server does, and a busy server may answer 503.
+_SETTLE_SECONDS = 30
 
 
 async def unreachable(api: kr8s.asyncio.Api, namespace: str, instance: str) -> list[Problem]:
@@ -37,9 +37,14 @@ async def unreachable(api: kr8s.asyncio.Api, namespace: str, instance: str) -> l
     deadline = asyncio.get_running_loop().time() + _SETTLE_SECONDS
     async with server.portforward(port, local_port="auto") as local:
         while True:
-            found = [each for each in await _ask(local) if not each["reachable"]]
-            if not found or asyncio.get_running_loop().time() > deadline:
-                return [_problem(each) for each in found]
+            is_late = asyncio.get_running_loop().time() > deadline
+            try:
+                found = [each for each in await _ask(local) if not each["reachable"]]
+                if not found or is_late:
+                    return [_problem(each) for each in found]
+            except ClusterError:
+                if is_late:
+                    raise
             await asyncio.sleep(1)
 
 

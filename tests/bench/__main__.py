@@ -99,11 +99,12 @@ def contenders(target: Target, raw: dict[str, Any], chosen: list[str]) -> Iterat
 def measure(contender: Contender, log: Path) -> dict[str, float]:
     """The seconds of each step. What the commands print goes to a file."""
     seconds = {}
-    with log.open("a") as file, _output_to(file.fileno()):
-        for step in STEPS:
+    for step in STEPS:
+        with log.open("a") as file, _output_to(file.fileno()):
             began = time.monotonic()
             getattr(contender, step)()
             seconds[step] = time.monotonic() - began
+        console.print(f"{contender.label}: {TITLES[step]} {seconds[step]:.1f} s")
     return seconds
 
 
@@ -133,7 +134,6 @@ def run(place: str, size: int, chosen: list[str]) -> None:
         timeline = None
         for contender in contenders(target, raw, chosen):
             results[contender.label] = measure(contender, layout.LOGS / f"bench-{place}.log")
-            console.print(f"{place}, {size}: {contender.label} {results[contender.label]['up']:.1f} s")
             timeline = contender.timeline if contender.label == Envfleet.label else timeline
     _print(f"{size} environments on {place}", results)
     if timeline:

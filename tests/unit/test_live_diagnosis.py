@@ -463,6 +463,13 @@ def test_a_pod_that_has_come_to_its_end_needs_repair(
     assert "`envfleet repair`" in found.problem.remedy
 
 
+def test_an_evicted_pod_whose_process_ended_well_is_known_by_its_event() -> None:
+    event = make_event("Evicted", STORAGE, "03:48:00")
+    problem = judge(make_pod(status={"phase": "Succeeded"}), event).problem
+    assert problem.cause is Cause.EVICTED
+    assert problem.message == f"was evicted ({STORAGE.strip()})"
+
+
 def test_finalizers_that_hold_a_deleted_pod_are_named() -> None:
     pod = deleted_pod()
     pod["metadata"]["finalizers"] = ["example.com/hold"]
