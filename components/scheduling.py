@@ -14,9 +14,14 @@ _LOST_NODE_SECONDS = 30
 def tolerations(config: Sequence[Toleration]) -> list[core.TolerationArgs]:
     """The configured tolerations, and those of a lost node unless the configuration has them."""
     return [
-        *(core.TolerationArgs(**each.model_dump(exclude_none=True)) for each in config),
+        *(_toleration(each) for each in config),
         *_lost_node(config),
     ]
+
+
+def _toleration(config: Toleration) -> core.TolerationArgs:
+    # Without an empty value, as Kubernetes keeps it: else taking the Pod back after a lost state conflicts.
+    return core.TolerationArgs(**{key: value for key, value in config.model_dump().items() if value})
 
 
 def _lost_node(config: Sequence[Toleration]) -> Iterator[core.TolerationArgs]:

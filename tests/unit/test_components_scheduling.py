@@ -25,6 +25,11 @@ def test_a_toleration_is_passed_on_beside_those_of_a_lost_node():
     assert {each.key for each in others} == LOST
 
 
+def test_an_empty_value_is_left_out_as_kubernetes_does():
+    ours, *_ = tolerations({"key": "zone", "value": ""})
+    assert ours.value is None
+
+
 def test_a_toleration_of_everything_has_no_key():
     ours, *_ = tolerations({"operator": "Exists"})
     assert (ours.key, ours.operator, ours.value, ours.effect) == (None, "Exists", None, None)
