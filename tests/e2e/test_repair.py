@@ -1,14 +1,14 @@
 """A pod evicted, one deleted, and a node lost: what the user sees, and one command that mends it all."""
 
 import re
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import kr8s
 import pytest
 from kr8s.objects import Node, Pod
 
 from tests.e2e.clone import Clone, Result
+from tests.e2e.kind_support import wait_until
 from toolchain import engine
 
 pytestmark = pytest.mark.timeout(600)
@@ -37,13 +37,6 @@ def worker(clone: Clone) -> Iterator[str]:
 def environments(cluster: kr8s.Api) -> dict[str, Pod]:
     selector = "app.kubernetes.io/component=environment"
     return {pod.name: pod for pod in cluster.get("pods", namespace=NAMESPACE, label_selector=selector)}
-
-
-def wait_until(happened: Callable[[], bool], seconds: float, what: str) -> None:
-    deadline = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
-        time.sleep(1)
 
 
 def status(table: str, environment: str) -> str:
