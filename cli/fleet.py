@@ -19,7 +19,7 @@ from cli.leftovers import remove_orphans
 from cli.stack import Stack
 from live import watch
 from live.api import ClusterError, connect
-from live.fleet import Expected, State, Status
+from live.fleet import SERVER, Expected, State, Status
 from toolchain import tools
 from toolchain.environ import environ
 from toolchain.layout import HOME
@@ -53,7 +53,7 @@ class Fleet:
             StepError: The cluster can't be reached.
         """
         expected = [
-            Expected("server", component="server"),
+            SERVER,
             *map(Expected, sorted(self.outputs["environments"])),
         ]
 

@@ -16,7 +16,7 @@ from typing_extensions import override
 from config.models import ReadinessConfig
 from live import watch
 from live.api import ClusterError, connect
-from live.fleet import Expected, FleetNotReady, State, Status
+from live.fleet import SERVER, Expected, FleetNotReady, State, Status
 from live.through_service import unreachable
 from plugin import Provider, say, show_status
 
@@ -75,7 +75,7 @@ async def _wait(inputs: Mapping[str, Any]) -> None:
 def _expected(inputs: Mapping[str, Any]) -> list[Expected]:
     environments = inputs["environments"].items()
     return [
-        Expected("server", component="server"),
+        SERVER,
         *(Expected(name, startup_seconds=int(seconds)) for name, seconds in environments),
     ]
 

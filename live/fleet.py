@@ -18,6 +18,10 @@ class Expected:
     startup_seconds: int = 120
 
 
+# The control server, under the name that every fleet gives it.
+SERVER = Expected("server", component="server")
+
+
 class State(StrEnum):
     """How far a workload is, in a word for a table."""
 

@@ -9,9 +9,9 @@ import kr8s
 from kr8s.asyncio.objects import Pod
 
 from live.api import ClusterError
-from live.fleet import Cause, Problem
+from live.fleet import SERVER, Cause, Problem
+from live.watch import look
 
-_SERVER = "app.kubernetes.io/component=server,app.kubernetes.io/part-of=envfleet"
 _ASK_SECONDS = 30
 # Nodes learn of a new endpoint some seconds after the API server does, and a busy server may answer 503.
 _SETTLE_SECONDS = 30
@@ -25,14 +25,9 @@ async def unreachable(api: kr8s.asyncio.Api, namespace: str, instance: str) -> l
     Raises:
         ClusterError: the server can't be asked.
     """
-    selector = f"{_SERVER},app.kubernetes.io/instance={instance}"
-    listed = api.async_get(Pod, namespace=namespace, label_selector=selector, raw=True)
-    # A server that was replaced just now may still be ending.
-    (server,) = [
-        Pod(item, api=api)
-        async for item in listed
-        if isinstance(item, dict) and "deletionTimestamp" not in item["metadata"]
-    ]
+    # Which pod it is, `look` knows: one that has failed, or is ending, may still be there beside it.
+    (status,) = await look(api, namespace, instance, [SERVER])
+    server = await Pod.get(status.pod, namespace=namespace, api=api)
     port = server.raw["spec"]["containers"][0]["ports"][0]["containerPort"]
     deadline = asyncio.get_running_loop().time() + _SETTLE_SECONDS
     async with server.portforward(port, local_port="auto") as local:
