@@ -136,7 +136,6 @@ class Fleet:
         console.print(f"http://127.0.0.1:{port} -> {url.geturl()} (Ctrl-C ends it)")
         forward = (
             f"--namespace={self.outputs['namespace']}",
-            f"--cache-dir={HOME / 'cache' / 'kubectl'}",
             "port-forward",
             f"service/{name}",
             f"{port}:{url.port}",
@@ -172,7 +171,8 @@ class Fleet:
         with scratch("kubeconfig") as folder:
             file = folder / "kubeconfig"
             file.write_text(self.outputs["kubeconfig"])
-            yield ("kubectl", f"--kubeconfig={file}")
+            # Its cache would be in the user's home.
+            yield ("kubectl", f"--kubeconfig={file}", f"--cache-dir={HOME / 'cache' / 'kubectl'}")
 
 
 def _ready(status: Status) -> bool:

@@ -1,7 +1,8 @@
 """Whether clients reach the environments: asked of the control server, which is where clients are."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
@@ -15,6 +16,7 @@ from live.watch import look
 _ASK_SECONDS = 30
 # Nodes learn of a new endpoint some seconds after the API server does, and a busy server may answer 503.
 _SETTLE_SECONDS = 30
+_CLOSE_SECONDS = 5
 
 
 async def unreachable(api: kr8s.asyncio.Api, namespace: str, instance: str) -> list[Problem]:
@@ -30,7 +32,7 @@ async def unreachable(api: kr8s.asyncio.Api, namespace: str, instance: str) -> l
     server = await Pod.get(status.pod, namespace=namespace, api=api)
     port = server.raw["spec"]["containers"][0]["ports"][0]["containerPort"]
     deadline = asyncio.get_running_loop().time() + _SETTLE_SECONDS
-    async with server.portforward(port, local_port="auto") as local:
+    async with _forwarded(server, port) as local:
         while True:
             is_late = asyncio.get_running_loop().time() > deadline
             try:
@@ -41,6 +43,18 @@ async def unreachable(api: kr8s.asyncio.Api, namespace: str, instance: str) -> l
                 if is_late:
                     raise
             await asyncio.sleep(1)
+
+
+@asynccontextmanager
+async def _forwarded(pod: Pod, port: int) -> AsyncIterator[int]:
+    """A local port that leads to the pod's."""
+    before = asyncio.all_tasks()
+    async with pod.portforward(port, local_port="auto") as local:
+        yield local
+    # kr8s leaves its connections, closed by now, to end by themselves; if the loop ended first, Python would
+    # write a traceback of each.
+    if connections := asyncio.all_tasks() - before:
+        await asyncio.wait(connections, timeout=_CLOSE_SECONDS)
 
 
 async def _ask(port: int) -> Sequence[dict[str, Any]]:

@@ -2,29 +2,22 @@
 
 - `machine_before`: what was there. From then on a container engine runs; afterwards, if it ran before.
 - `clone`: a clean copy of this repository. `walk.take(step)` takes a step of README there, once.
-- `lab`: a cluster for fleets of the tests' own; `new_fleet(namespace, environments=[…])` makes one.
 - `up`: the result of README's first `make up`. Its cluster stays until `test_teardown.py`, the last module.
 """
 
-import os
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.clone import Clone, Result, user_environ
-from tests.e2e.lab import SERVER, Lab, LabFleet, machine, run_lab
 from tests.e2e.machine import engine_runs, inventory
 from tests.e2e.readme import STEPS, Walk, shorten
 from tests.engine.decoy import Decoy, run_decoy
-from tests.engine.pulumi_stack import run_stack
 from toolchain import engine, images, tools
-from toolchain.layout import HOME
 
 CLONES = pytest.StashKey[Clone]()
 SLOW_SECONDS = 5
-NewFleet = Callable[..., LabFleet]
 
 
 @pytest.fixture(scope="session")
@@ -108,28 +101,6 @@ def walk(clone: Clone) -> Iterator[Walk]:
 def up(walk: Walk) -> Result:
     first, *_ = STEPS
     return walk.take(first)
-
-
-@pytest.fixture(scope="session")
-def lab(machine_before: set[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """A cluster of two nodes for fleets of the tests' own making."""
-    tools.ensure("pulumi", "pulumi-resource-kubernetes", "kind", "kubectl")
-    images.ensure()
-    with run_lab(tmp_path_factory.mktemp("lab"), f"lab{os.getpid()}", worker_nodes=1) as lab:
-        yield lab
-
-
-@pytest.fixture(scope="module")
-def new_fleet(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NewFleet]:
-    """Make fleets on the lab, by their namespaces; destroyed after the module."""
-    with ExitStack() as made:
-
-        def create(namespace: str, **configuration: object) -> LabFleet:
-            stack = made.enter_context(run_stack(tmp_path_factory.mktemp("fleet"), HOME, machine()))
-            server = {"image": SERVER}
-            return LabFleet(lab, stack, {"namespace": namespace, "server": server, **configuration})
-
-        yield create
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,10 +24,12 @@ from components.fleet import Fleet, FleetArgs
 from config import KindConfig, parse
 from providers import provision
 from tests.engine.pulumi_stack import PulumiStack, Step, run_stack
+from toolchain import engine
 from toolchain.environ import environ, settings
 from toolchain.layout import HOME
 
 ECHO, SERVER = "envfleet/echo:0.1.0", "envfleet/server:0.1.0"
+PYTHON = "/opt/venv/bin/python"  # in the images
 INSTANCE = "test"
 
 
@@ -65,6 +67,18 @@ class Lab:
     def apply(self, *objects: Mapping[str, Any]) -> None:
         """Create objects, or change them."""
         self.kubectl("apply", "--filename=-", stdin=yaml.safe_dump_all(objects))
+
+
+@contextmanager
+def container(network: str, *command: str, flags: Sequence[str] = ()) -> Iterator[str]:
+    """Run Python in a container on this machine's engine until the `with` block ends; its id."""
+    made = engine.docker(
+        *("run", "--detach", f"--network={network}", *flags, f"--entrypoint={PYTHON}", ECHO, *command)
+    ).strip()
+    try:
+        yield made
+    finally:
+        engine.docker("rm", "--force", "--volumes", made)
 
 
 def machine() -> dict[str, str]:

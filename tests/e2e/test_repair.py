@@ -9,6 +9,7 @@ from kr8s.objects import Node, Pod
 
 from tests.e2e.clone import Clone, Result
 from tests.e2e.kind_support import wait_until
+from tests.e2e.lab import PYTHON
 from toolchain import engine
 
 pytestmark = pytest.mark.timeout(600)
@@ -48,7 +49,7 @@ def status(table: str, environment: str) -> str:
 
 def test_one_command_mends_what_was_evicted_and_deleted(clone: Clone, cluster: kr8s.Api) -> None:
     before = environments(cluster)
-    before[EVICTED].exec(["/opt/venv/bin/python", "-c", FILL])
+    before[EVICTED].exec([PYTHON, "-c", FILL])
     before[DELETED].delete(propagation_policy="Background", force=True)
     wait_until(
         lambda: environments(cluster)[EVICTED].status.phase in {"Failed", "Succeeded"},
@@ -65,7 +66,8 @@ def test_one_command_mends_what_was_evicted_and_deleted(clone: Clone, cluster: k
     assert failed.code != 0, "what broke is noticed although nothing changed"
     assert re.search(rf"{EVICTED}: .*ephemeral", failed.output)
 
-    clone.run("make repair").succeeded()
+    repaired = clone.run("make repair").succeeded()
+    assert "Exception" not in repaired
 
     after = environments(cluster)
     assert after[BYSTANDER].metadata.uid == before[BYSTANDER].metadata.uid

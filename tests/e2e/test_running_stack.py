@@ -14,12 +14,12 @@ from kr8s.objects import Pod
 from tests.e2e import session
 from tests.e2e.clone import Clone, Result
 from tests.e2e.kind_support import wait_until
+from tests.e2e.lab import PYTHON
 from tests.e2e.machine import KIND_LABEL
 from toolchain import engine
 from toolchain.layout import ROOT
 
 ACTIONS = {"echo": {"message": "hello"}, "guess": {"number": 5}}
-PYTHON = "/opt/venv/bin/python"
 OPENENV_SESSION = Path(__file__).with_name("openenv_session.py")
 # What has a new pod is waited for.
 AWAITED = ("update", "fleet-readiness")

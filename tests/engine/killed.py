@@ -14,6 +14,7 @@ from live.ownership import KINDS
 from tests.engine.cli_stack import CliStack
 from toolchain.progress import StepError
 
+ORPHAN_SECONDS = 3
 # What the API server, the scheduler and the kubelets add, which no two runs have in common.
 _OF_ONE_RUN = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation", "namespace")
 _FILLED_IN = ("nodeName", "clusterIP", "clusterIPs")
@@ -32,6 +33,7 @@ class KilledFleet:
         Returns whether it was still running then.
         """
         before, ended, hits = self.versions(), threading.Event(), []
+        orphans: list[psutil.Process] = []
 
         def kill() -> None:
             while not ended.wait(0.02):
@@ -39,6 +41,7 @@ class KilledFleet:
                     time.sleep(delay_seconds)
                     engines = [p for p in psutil.Process().children() if p.name() == "pulumi"]
                     for engine in engines:
+                        orphans.extend(engine.children(recursive=True))
                         engine.kill()
                         hits.append(engine.pid)
                     return
@@ -53,6 +56,10 @@ class KilledFleet:
             finally:
                 ended.set()
                 killer.join()
+                # The Kubernetes plugin outlives `pulumi`, and finishes what it was at.
+                _, left = psutil.wait_procs(orphans, timeout=ORPHAN_SECONDS)
+                for orphan in left:
+                    orphan.kill()
         return bool(hits)
 
     def objects(self) -> dict[str, dict[str, Any]]:

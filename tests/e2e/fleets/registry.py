@@ -3,11 +3,9 @@
 - `missing`: 404. `forbidden`: 401, and 403 with whatever credentials. `foreign`: for another architecture.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
-from tests.e2e.lab import ECHO
-from toolchain import engine
+from tests.e2e.lab import container
 
 PORT = 5001
 SERVER = f"""
@@ -47,14 +45,6 @@ http.server.ThreadingHTTPServer(("127.0.0.1", {PORT}), Registry).serve_forever()
 """
 
 
-@contextmanager
-def run(node: str) -> Iterator[None]:
+def run(node: str) -> AbstractContextManager[str]:
     """Run it in the network of a node's container."""
-    made = engine.docker(
-        *("run", "--detach", f"--network=container:{node}", "--entrypoint=/opt/venv/bin/python"),
-        *(ECHO, "-c", SERVER),
-    ).strip()
-    try:
-        yield
-    finally:
-        engine.docker("rm", "--force", "--volumes", made)
+    return container(f"container:{node}", "-c", SERVER)

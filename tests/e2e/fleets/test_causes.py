@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from tests.e2e import registry
-from tests.e2e.lab import ECHO, Failure, Lab, LabFleet
+from tests.e2e.fleets import registry
+from tests.e2e.lab import ECHO, PYTHON, Failure, Lab, LabFleet
 from toolchain import engine
 
 pytestmark = pytest.mark.timeout(600)
 
-PYTHON = "/opt/venv/bin/python"
 STEADY = {"name": "steady", "image": ECHO}
 NAMESPACE = "causes"
 CANARY = "sw0rdfish/+canary"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.e2e.lab import ECHO, Lab, LabFleet
+from tests.e2e.lab import ECHO, PYTHON, Lab, LabFleet, container
 from toolchain import engine
 
 pytestmark = pytest.mark.timeout(600)
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.timeout(600)
 METADATA, METADATA_NETWORK = "169.254.169.254", "169.254.169.0/24"
 FLEET, CLIENTS = "network", "network-clients"
 PORT = 8000
-PYTHON = "/opt/venv/bin/python"
+SERVE = ("-m", "http.server", str(PORT))
 # Connect, and for HTTP ports read the answer's first line; what is dropped takes the whole time.
 PROBE = """
 import socket, sys
@@ -50,21 +50,12 @@ class World:
         return "failed" not in answer
 
 
-def container(*flags: str) -> Iterator[str]:
-    """An HTTP server on port 8000 on this machine's engine; yields its id."""
-    made = engine.docker(
-        "run", "--detach", *flags, f"--entrypoint={PYTHON}", ECHO, "-m", "http.server"
-    ).strip()
-    yield made
-    engine.docker("rm", "--force", "--volumes", made)
-
-
 @pytest.fixture(scope="module")
 def internet(lab: Lab) -> Iterator[str]:
     """The address of something outside the cluster."""
     fields = "{{range $name, $_ := .NetworkSettings.Networks}}{{$name}}{{end}}"
     network = engine.docker("inspect", f"--format={fields}", lab.worker).strip()
-    for made in container(f"--network={network}"):
+    with container(network, *SERVE) as made:
         address = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}"
         yield engine.docker("inspect", f"--format={address}", made).strip()
 
@@ -75,7 +66,7 @@ def metadata(lab: Lab) -> Iterator[str]:
     network = f"envfleet-test-{uuid.uuid4().hex[:8]}"
     engine.docker("network", "create", f"--subnet={METADATA_NETWORK}", "--gateway=169.254.169.1", network)
     engine.docker("network", "connect", network, lab.worker)
-    for _ in container(f"--network={network}", f"--ip={METADATA}"):
+    with container(network, *SERVE, flags=[f"--ip={METADATA}"]):
         yield METADATA
     engine.docker("network", "disconnect", "--force", network, lab.worker)
     engine.docker("network", "rm", network)
@@ -96,7 +87,7 @@ def pod(lab: Lab, namespace: str, name: str, labels: dict[str, str]) -> dict[str
                 {
                     "name": "main",
                     "image": lab.images[ECHO],
-                    "command": [PYTHON, "-m", "http.server", str(PORT)],
+                    "command": [PYTHON, *SERVE],
                     "securityContext": security,
                 }
             ],
