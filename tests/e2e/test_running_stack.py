@@ -1,5 +1,6 @@
 """What `make up` brought up works, and does not change without a reason."""
 
+import base64
 import json
 import re
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from tests.e2e.clone import Clone, Result
 from tests.e2e.kind_support import wait_until
 from tests.e2e.lab import PYTHON
 from tests.e2e.machine import KIND_LABEL
+from tests.e2e.readme import STEPS, Walk
 from toolchain import engine
 from toolchain.layout import ROOT
 
@@ -241,6 +243,36 @@ def test_state_holds_no_secret_in_plain_text(clone: Clone, kubeconfig: str) -> N
         (where, what) for where, text in texts.items() for what, secret in secrets.items() if secret in text
     }
     assert not leaks
+
+
+def test_secret_of_an_environment_is_nowhere_but_there(
+    clone: Clone, walk: Walk, outputs: dict[str, Any], cluster: kr8s.Api
+) -> None:
+    step = next(step for step in STEPS if "--secret" in step.block)
+    printed = walk.take(step).succeeded()
+    given = re.search(r"echo (\S+) \| pulumi config set .*--secret", step.block)
+    assert given
+    secret = given[1]
+    namespace = outputs["namespace"]
+    pod = Pod.get("echo-a", namespace=namespace, api=cluster)
+    assert pod.exec(["printenv", "API_TOKEN"]).stdout.decode().strip() == secret
+
+    texts = {
+        "up": printed,
+        "up again": clone.run("make up").succeeded(),
+        "ps": clone.run("make ps").succeeded(),
+        "logs": clone.run("make logs ENV=echo-a").succeeded(),
+        "preview --diff": clone.pulumi("preview", "--stack=dev", "--diff"),
+        "stack export": clone.pulumi("stack", "export", "--stack=dev"),
+        "stack output": clone.pulumi("stack", "output", "--stack=dev", "--json"),
+    }
+    for kind in ("pods", "services", "deployments", "events"):
+        texts[kind] = json.dumps([item.raw for item in cluster.get(kind, namespace=namespace)], default=dict)
+    files = [clone.folder / "Pulumi.dev.yaml", *(clone.folder / ".envfleet" / "logs").rglob("*")]
+    files += (clone.folder / ".envfleet" / "state").rglob("*")
+    texts |= {str(file): file.read_text() for file in files if file.is_file()}
+    forms = (secret, base64.b64encode(secret.encode()).decode())
+    assert not [where for where, text in texts.items() if any(form in text for form in forms)]
 
 
 def test_mistake_in_the_configuration_is_said_before_anything_is_created(clone: Clone, up: Result) -> None:

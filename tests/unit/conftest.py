@@ -1,12 +1,16 @@
-"""Pulumi programs without an engine, and everything they ask of it."""
+"""Pulumi programs without an engine, and everything they ask of it; a cluster that is a stub."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 
+import kr8s.asyncio
 import pulumi
 import pytest
 from pulumi.runtime.mocks import MockMonitor
+
+from live.api import connect
+from tests.unit.live_cluster import ClusterStub, serve
 
 
 class Resources(pulumi.runtime.Mocks):
@@ -86,3 +90,21 @@ def run_program(event_loop_for_pulumi: None) -> Callable[[Callable[[], object]],
         return recorder
 
     return run
+
+
+@pytest.fixture
+def stub() -> ClusterStub:
+    """A cluster of the test's own making; `kubeconfig` leads to it, and `api` asks it."""
+    return ClusterStub()
+
+
+@pytest.fixture
+def kubeconfig(stub: ClusterStub) -> Iterator[str]:
+    with serve(stub) as kubeconfig:
+        yield kubeconfig
+
+
+@pytest.fixture
+async def api(kubeconfig: str) -> AsyncIterator[kr8s.asyncio.Api]:
+    async with connect(kubeconfig) as api:
+        yield api

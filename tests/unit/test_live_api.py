@@ -3,7 +3,6 @@ import stat
 import tempfile
 import threading
 from base64 import b64encode
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,17 +21,6 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     return folder
-
-
-@pytest.fixture
-def stub() -> ClusterStub:
-    return ClusterStub()
-
-
-@pytest.fixture
-def kubeconfig(stub: ClusterStub) -> Iterator[str]:
-    with serve(stub) as kubeconfig:
-        yield kubeconfig
 
 
 async def names_of_nodes(kubeconfig: str) -> list[str]:

@@ -1,12 +1,10 @@
 import base64
 import json
-from collections.abc import AsyncIterator
 from urllib.parse import quote
 
 import kr8s
 import pytest
 
-from live.api import connect
 from live.fleet import Cause, Expected
 from live.logs import last_lines, shortened
 from live.secrets import Mask, masks
@@ -17,25 +15,12 @@ from tests.unit.live_cluster import (
     ClusterStub,
     make_pod,
     ready_status,
-    serve,
     unready_status,
 )
 
 VALUE = 'pä/ss "word"'
 PEM = "-----BEGIN KEY-----\nMIIEvQIBADANBg\n}\n-----END KEY-----\n"
 CRASHED = {"terminated": {"exitCode": 3, "reason": "Error"}}
-
-
-@pytest.fixture
-def stub() -> ClusterStub:
-    return ClusterStub()
-
-
-@pytest.fixture
-async def api(stub: ClusterStub) -> AsyncIterator[kr8s.asyncio.Api]:
-    with serve(stub) as kubeconfig:
-        async with connect(kubeconfig) as api:
-            yield api
 
 
 def pod_with_secrets(*names: str, status: dict | None = None) -> dict:

@@ -1,11 +1,10 @@
 import asyncio
-from collections.abc import AsyncIterator, Iterator
 from email.utils import parsedate_to_datetime
 
 import kr8s
 import pytest
 
-from live.api import ClusterError, connect
+from live.api import ClusterError
 from live.fleet import Cause, Expected, FleetNotReady, State
 from live.objects import Mirror, Query
 from live.watch import Pace, look, wait
@@ -19,7 +18,6 @@ from tests.unit.live_cluster import (
     make_pod,
     make_slice,
     ready_status,
-    serve,
     unready_status,
 )
 
@@ -29,23 +27,6 @@ STARTING = unready_status({"waiting": {"reason": "ContainerCreating"}})
 NEVER_PULLED = unready_status({"waiting": {"reason": "ErrImageNeverPull"}})
 CRASHED = {"terminated": {"exitCode": 3, "reason": "Error", "startedAt": None, "finishedAt": None}}
 CRASHES = unready_status({"waiting": {"reason": "CrashLoopBackOff"}}, CRASHED, restarts=2)
-
-
-@pytest.fixture
-def stub() -> ClusterStub:
-    return ClusterStub()
-
-
-@pytest.fixture
-def kubeconfig(stub: ClusterStub) -> Iterator[str]:
-    with serve(stub) as kubeconfig:
-        yield kubeconfig
-
-
-@pytest.fixture
-async def api(kubeconfig: str) -> AsyncIterator[kr8s.asyncio.Api]:
-    async with connect(kubeconfig) as api:
-        yield api
 
 
 class Wait:
