@@ -37,6 +37,8 @@ socketserver.UnixStreamServer(path, Handler).serve_forever()
 # Answers where a daemon has its socket.
 CLIENT = '#!/bin/sh\n[ "$1" = --host ] && [ -S "${2#unix://}" ]'
 
+UNDO = traces.undo
+
 
 @pytest.fixture(autouse=True)
 def machine(tmp_path, monkeypatch):
@@ -59,6 +61,7 @@ def machine(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     be_clone(home, monkeypatch)
     yield tmp_path
+    assert daemon.RUN.is_relative_to(tmp_path), "what is killed now must be of this test"
     engine.docker_host.cache_clear()
     daemon.use.cache_clear()
     for process in daemon._processes("dockerd"):
@@ -252,7 +255,6 @@ def test_others_firewall_rules_survive(monkeypatch):
 
 
 def test_settings_and_folders_are_put_back_also_where_the_firewall_can_not(tmp_path, monkeypatch):
-    monkeypatch.undo()  # the real `undo`
     setting = tmp_path / "net" / "ipv4" / "ip_forward"
     setting.parent.mkdir(parents=True)
     setting.write_text("1\n")
@@ -268,7 +270,7 @@ def test_settings_and_folders_are_put_back_also_where_the_firewall_can_not(tmp_p
         "absent": [str(empty), str(used), str(tmp_path / "missing")],
     }
     with pytest.raises(StepError, match="iptables-save is not installed"):
-        traces.undo(before, {"PATH": str(tmp_path)})
+        UNDO(before, {"PATH": str(tmp_path)})
     assert setting.read_text() == "0"
     assert not empty.exists()
     assert used.exists(), "it has a file of someone else"
