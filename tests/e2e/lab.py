@@ -53,8 +53,9 @@ class Lab:
 
     def kubectl(self, *arguments: str, stdin: str | None = None) -> str:
         """Run kubectl as the administrator; its output."""
+        cache = self.kubeconfig_file.with_name("cache")  # not in the user's home
         done = subprocess.run(
-            ["kubectl", f"--kubeconfig={self.kubeconfig_file}", *arguments],
+            ["kubectl", f"--kubeconfig={self.kubeconfig_file}", f"--cache-dir={cache}", *arguments],
             env=environ(),
             input=stdin,
             capture_output=True,
