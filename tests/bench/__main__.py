@@ -79,8 +79,8 @@ def configuration(size: int, *, real: bool) -> dict[str, Any]:
     }
 
 
-def contenders(target: Target, raw: dict[str, Any], chosen: list[str]) -> Iterator[Contender]:
-    """Each when its turn comes, in a namespace of its own."""
+def contenders(target: Target, raw: dict[str, Any], chosen: list[str], log: Path) -> Iterator[Contender]:
+    """Each when its turn comes, in a namespace of its own. What it takes to have them goes to a file."""
 
     def objects(namespace: str) -> list[dict[str, Any]]:
         config = parse({**raw, "namespace": namespace}, namespace, set())
@@ -93,14 +93,17 @@ def contenders(target: Target, raw: dict[str, Any], chosen: list[str]) -> Iterat
         "checkpoints": lambda: WithCheckpoints(target, "checkpoints", raw),
         "naive": lambda: Naive(target, objects("naive"), raw),
     }
-    yield from (made[name]() for name in chosen)
+    for name in chosen:
+        with _output_to(log):
+            contender = made[name]()
+        yield contender
 
 
 def measure(contender: Contender, log: Path) -> dict[str, float]:
     """The seconds of each step. What the commands print goes to a file."""
     seconds = {}
     for step in STEPS:
-        with log.open("a") as file, _output_to(file.fileno()):
+        with _output_to(log):
             began = time.monotonic()
             getattr(contender, step)()
             seconds[step] = time.monotonic() - began
@@ -109,11 +112,12 @@ def measure(contender: Contender, log: Path) -> dict[str, float]:
 
 
 @contextmanager
-def _output_to(descriptor: int) -> Iterator[None]:
-    """Send what this process and its children print elsewhere."""
+def _output_to(log: Path) -> Iterator[None]:
+    """Append to a file what this process and its children print."""
     kept = os.dup(1), os.dup(2)
-    os.dup2(descriptor, 1)
-    os.dup2(descriptor, 2)
+    with log.open("a") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
     try:
         yield
     finally:
@@ -131,9 +135,9 @@ def run(place: str, size: int, chosen: list[str]) -> None:
         target = cleanup.enter_context(CLUSTERS[place](folder, home))
         raw = configuration(size, real=place == "kind")
         results: dict[str, dict[str, float]] = {}
-        timeline = None
-        for contender in contenders(target, raw, chosen):
-            results[contender.label] = measure(contender, layout.LOGS / f"bench-{place}.log")
+        timeline, log = None, layout.LOGS / f"bench-{place}.log"
+        for contender in contenders(target, raw, chosen, log):
+            results[contender.label] = measure(contender, log)
             timeline = contender.timeline if contender.label == Envfleet.label else timeline
     _print(f"{size} environments on {place}", results)
     if timeline:
