@@ -114,7 +114,8 @@ class Kubectl:
     again = up
 
     def down(self) -> None:
-        self._target.run("kubectl", "delete", f"--filename={self._file}", "--wait")
+        # The namespace may take along what is further down in the file.
+        self._target.run("kubectl", "delete", f"--filename={self._file}", "--ignore-not-found", "--wait")
 
 
 class Helm:
