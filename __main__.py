@@ -17,7 +17,7 @@ try:
 except ConfigError as error:
     raise pulumi.RunError(str(error)) from None  # shown without a traceback
 
-cluster = provision(config.cluster)
+cluster = provision(config)
 fleet = Fleet(
     "fleet",
     FleetArgs(

@@ -3,7 +3,7 @@
 `models` has the whole; `cluster`, `environment`, `resources`, `scheduling` and `storage` have its parts.
 """
 
-from config.cluster import ClusterConfig, KindConfig, PortMapping
+from config.cluster import ClusterConfig, ExistingConfig, KindConfig, PortMapping
 from config.environment import EnvironmentConfig, Security
 from config.errors import ConfigError
 from config.load import load, parse
@@ -14,6 +14,7 @@ __all__ = [
     "ClusterConfig",
     "ConfigError",
     "EnvironmentConfig",
+    "ExistingConfig",
     "KindConfig",
     "NetworkConfig",
     "PortMapping",

@@ -8,10 +8,13 @@ from config.base import Model
 from config.fields import (
     Address,
     ClusterName,
+    Context,
     ControlPlaneNodes,
     FeatureGates,
+    FilePath,
     Image,
     Port,
+    SecretName,
     Timeout,
     WorkerNodes,
 )
@@ -53,5 +56,23 @@ class KindConfig(Model):
     """How long the nodes may take to become Ready, in seconds."""
 
 
+class ExistingConfig(Model):
+    """A cluster that is there already, whoever made it. Only the fleet is made on it, and deleted from it."""
+
+    provider: Literal["existing"]
+    """Where the cluster runs."""
+    name: ClusterName
+    """What outputs call the cluster; by default `envfleet-` and the stack's name."""
+    context: Context
+    """Context of the kubeconfig. It is never chosen for you, be it the current one or the only one."""
+    kubeconfig: FilePath | None = None
+    """Path of the kubeconfig; `~` is your home. Its files and the context's credentials go into the state,
+    encrypted; those that a credential plugin gets do not."""
+    kubeconfig_secret: SecretName | None = None
+    """Entry of `secrets` that holds the kubeconfig, where there is no file."""
+    enforces_network_policies: bool | None = None
+    """Whether the cluster enforces network policies; by default that is found out, and demanded."""
+
+
 # One member a provider; pydantic picks it by the `provider` key.
-ClusterConfig = Annotated[KindConfig, Field(discriminator="provider")]
+ClusterConfig = Annotated[KindConfig | ExistingConfig, Field(discriminator="provider")]

@@ -160,6 +160,15 @@ def _secret_name(text: str) -> str:
     return text
 
 
+def _visible(example: str) -> AfterValidator:
+    def check(text: str) -> str:
+        if not text.strip() or not text.isprintable():
+            raise ValueError(f'write a text of visible characters, such as "{example}"')
+        return text
+
+    return AfterValidator(check)
+
+
 def _secret(value: object) -> object:
     if not isinstance(value, str | SecretStr):
         raise ValueError(f"write one text, encrypted: {SET_SECRET}")  # noqa: TRY004 (pydantic's protocol)
@@ -269,6 +278,8 @@ NamespaceName = Annotated[str, _dns_label(NAME_LENGTH), AfterValidator(_namespac
 EnvironmentName = Annotated[str, _dns_label(NAME_LENGTH), AfterValidator(_not_reserved)]
 Image = Annotated[str, AfterValidator(_image)]
 Port = Annotated[int, between(1, 65535)]
+Context = Annotated[str, _visible("staging")]
+FilePath = Annotated[str, _visible("~/.kube/config")]
 ControlPlaneNodes = Annotated[int, between(1, 9), AfterValidator(_odd)]
 WorkerNodes = Annotated[int, between(0, 50)]
 Timeout = Annotated[int, between(30, 3600)]

@@ -10,7 +10,7 @@ from decimal import Decimal
 from config.environment import expand
 from config.environment_relations import environment_problems
 from config.errors import Key, Problem, show
-from config.fields import LARGEST_COUNT, NAME_LENGTH
+from config.fields import LARGEST_COUNT, NAME_LENGTH, SET_SECRET
 from config.quantities import quantity
 from config.raw import Raw, items, mapping, mappings
 from config.resources import Limits, Requests
@@ -22,6 +22,7 @@ def problems(raw: Raw) -> Iterator[Problem]:
     environments = [mapping(environment) for environment in items(raw.get("environments"))]
     yield from _repeated_images(items(cluster.get("images")))
     yield from _repeated_host_ports(items(cluster.get("port_mappings")))
+    yield from _kubeconfig(cluster, mapping(raw.get("secrets")))
     yield from _service(server, cluster)
     yield from _resources(("server",), server)
     yield from _environment_names(environments)
@@ -57,6 +58,21 @@ def _service(server: Raw, cluster: Raw) -> Iterator[Problem]:
     if service_type == "LoadBalancer" and cluster.get("provider") == "kind":
         remedy = "kind has no load balancers; write NodePort and add its node_port to cluster.port_mappings"
         yield Problem(("server", "service_type"), remedy, show(service_type))
+
+
+def _kubeconfig(cluster: Raw, secrets: Raw) -> Iterator[Problem]:
+    if cluster.get("provider") != "existing":
+        return
+    file, secret = cluster.get("kubeconfig"), cluster.get("kubeconfig_secret")
+    if file is None and secret is None:
+        remedy = "is required: write the path of the file, or kubeconfig_secret"
+        yield Problem(("cluster", "kubeconfig"), remedy)
+    elif file is not None and secret is not None:
+        remedy = "contradicts kubeconfig; remove one of them"
+        yield Problem(("cluster", "kubeconfig_secret"), remedy, show(secret))
+    elif isinstance(secret, str) and secret not in secrets:
+        remedy = f"write the name of one of the stack's secrets; set a new one: {SET_SECRET}"
+        yield Problem(("cluster", "kubeconfig_secret"), remedy, show(secret))
 
 
 def _resources(owner: tuple[Key, ...], settings: Raw) -> Iterator[Problem]:

@@ -1,10 +1,11 @@
-"""Writes docs/configuration.md: run by `make docs`.
+"""Writes docs/configuration.md and docs/cluster-role.yaml: run by `make docs`.
 
 Keys, types, defaults and meanings come from the models in `config`, constraints and messages from its checks.
 """
 
 import copy
 import inspect
+import itertools
 import json
 import re
 import types
@@ -18,21 +19,25 @@ from pydantic.fields import FieldInfo
 
 from config import ConfigError, cluster, environment, models, parse, resources, scheduling, storage
 from config.errors import Problem
+from providers.existing import permissions
 
 PAGE = Path(__file__).with_name("configuration.md")
 EXAMPLE = Path(__file__).with_name("example.yaml")
+CLUSTER_ROLE = Path(__file__).with_name("cluster-role.yaml")
+CLUSTERS = Path(__file__).with_name("clusters.yaml")
 
 Yaml = Any  # what a YAML file may hold
 Place = tuple[str | int, ...]  # keys and indices, from the top of a configuration
 STACK = "dev"
 
-# A table each: title, model, and where the example has one, or a list of several that have all keys together.
+# A table each: title, model, and where an example has one, or a list of several that have all keys together.
 ENVIRONMENT: Place = ("environments", 0)
 AFFINITY: Place = (*ENVIRONMENT, "affinity")
 SECTIONS: tuple[tuple[str, type[BaseModel], Place], ...] = (
     ("The stack", models.StackConfig, ()),
-    ("cluster", cluster.KindConfig, ("cluster",)),
+    ("cluster: kind", cluster.KindConfig, ("cluster",)),
     ("cluster.port_mappings", cluster.PortMapping, ("cluster", "port_mappings")),
+    ("cluster: existing", cluster.ExistingConfig, ("cluster",)),
     ("network", models.NetworkConfig, ("network",)),
     ("network.clients", models.Client, ("network", "clients")),
     ("readiness", models.ReadinessConfig, ("readiness",)),
@@ -112,12 +117,13 @@ pulumi config set --stack NAME --path 'environments[0].secret_env.API_KEY' api-k
 
 def page() -> str:
     """The text of the whole page."""
-    example = read_example()
-    parse(example, STACK)
+    examples = read_examples()
+    for example in examples:
+        parse(example, STACK)
     return "\n".join(
         [
             HEAD,
-            *(line for title, model, place in SECTIONS for line in section(title, model, place, example)),
+            *(line for title, model, place in SECTIONS for line in section(title, model, place, examples)),
             "## Every key",
             "",
             f"```yaml\n{EXAMPLE.read_text()}```",
@@ -134,21 +140,40 @@ def page() -> str:
     )
 
 
-def read_example() -> dict[str, Yaml]:
-    """The example, its keys without the project's name, and its secrets as if decrypted."""
+def read_examples() -> list[dict[str, Yaml]]:
+    """The example, without the project's name and as if decrypted; then the same on other clusters."""
     written = yaml.safe_load(EXAMPLE.read_text())["config"]
     example = {key.removeprefix("envfleet:"): value for key, value in written.items()}
-    return example | {"secrets": dict.fromkeys(example["secrets"], SecretStr("hunter2"))}
+    example["secrets"] = dict.fromkeys(example["secrets"], SecretStr("hunter2"))
+    clusters = itertools.chain(*yaml.safe_load(CLUSTERS.read_text()).values())
+    return [example, *(example | {"cluster": each} for each in clusters)]
 
 
-def section(title: str, model: type[BaseModel], place: Place, example: Yaml) -> Iterator[str]:
+def those_of(model: type[BaseModel], place: Place, examples: list[dict[str, Yaml]]) -> list[dict[str, Yaml]]:
+    """The examples that have a model at a place, where others may have another provider's."""
+
+    def has(example: Yaml) -> bool:
+        try:
+            part = at(example, place)
+        except KeyError:
+            return False
+        field = model.model_fields.get("provider")
+        return field is None or part["provider"] in get_args(field.annotation)
+
+    return [example for example in examples if has(example)]
+
+
+def section(
+    title: str, model: type[BaseModel], place: Place, examples: list[dict[str, Yaml]]
+) -> Iterator[str]:
     """A model: what it is, and a table of its keys."""
+    examples = those_of(model, place, examples)
     yield from (f"## {title}", "", inspect.cleandoc(model.__doc__ or ""), "")
     yield from ("| Key | Type | Default | Meaning | Example |", "|---|---|---|---|---|")
     for name, field in model.model_fields.items():
         if not field.description:
             raise SystemExit(f"error: {model.__name__}.{name} has no docstring")
-        key = find(name, place, example)
+        example, key = find(name, place, examples)
         written = kind(field.annotation)
         nested = "](#" in written  # which has a table of its own
         said = [] if nested or written.startswith("`") else rules(key, example)
@@ -172,7 +197,7 @@ def kind(annotation: object) -> str:
     elif origin is Annotated:
         text = kind(arguments[0])
     elif titles := [title for title, model, _ in SECTIONS if model is annotation]:
-        text = f"[{titles[0]}](#{titles[0].replace('.', '')})"
+        text = f"[{titles[0]}](#{re.sub('[.:]', '', titles[0]).replace(' ', '-')})"
     else:
         text = WORDS[annotation]
     return text
@@ -224,12 +249,15 @@ def probes(value: Yaml) -> Iterator[tuple[str, Yaml]]:
             yield from ((shown, {name: probe}) for shown, probe in probes(inner))
 
 
-def find(name: str, place: Place, example: Yaml) -> Place:
-    """Where the example has a key: at a place, or in one entry of the list that is there."""
-    part = at(example, place)
-    if isinstance(part, list):
-        return (*place, next(index for index, entry in enumerate(part) if name in entry), name)
-    return (*place, name)
+def find(name: str, place: Place, examples: list[dict[str, Yaml]]) -> tuple[dict[str, Yaml], Place]:
+    """The first example with a key, and where: at a place, or in one entry of the list that is there."""
+    for example in examples:
+        part = at(example, place)
+        if isinstance(part, list):
+            return example, (*place, next(index for index, entry in enumerate(part) if name in entry), name)
+        if name in part:
+            return example, (*place, name)
+    raise SystemExit(f"error: no example has {name} at {place}")
 
 
 def problems(config: dict[str, Yaml]) -> tuple[Problem, ...]:
@@ -257,5 +285,21 @@ def _as_written(value: BaseModel | SecretStr) -> Yaml:
     return {"secure": "v1:…"} if isinstance(value, SecretStr) else value.model_dump(exclude_defaults=True)
 
 
+def cluster_role() -> str:
+    """A ClusterRole with all that a fleet may need."""
+    rules = [
+        {"apiGroups": [each.group], "resources": [each.resource], "verbs": list(each.verbs)}
+        for each in permissions.PERMISSIONS
+    ]
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "envfleet"},
+        "rules": rules,
+    }
+    return f"# Written by `make docs` from {permissions.__name__}.\n{yaml.safe_dump(role, sort_keys=False)}"
+
+
 if __name__ == "__main__":
     PAGE.write_text(page())
+    CLUSTER_ROLE.write_text(cluster_role())

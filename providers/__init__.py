@@ -12,7 +12,7 @@ import pulumi_kubernetes as kubernetes
 from toolchain.checkpoints import REFUSAL, SKIP
 
 if TYPE_CHECKING:
-    from config import ClusterConfig
+    from config import StackConfig
 
 
 class Cluster(pulumi.ComponentResource):
@@ -34,17 +34,21 @@ class Cluster(pulumi.ComponentResource):
         return self._local_images.get(reference, reference)
 
 
-def provision(config: "ClusterConfig") -> Cluster:
-    """Create the cluster that the configuration describes.
+def provision(config: "StackConfig") -> Cluster:
+    """Create the cluster that the configuration describes, or find the one that exists.
 
     Raises:
-        pulumi.RunError: This machine lacks something it needs; the message names it.
+        pulumi.RunError: This machine, or the cluster, lacks something that is needed; the message names it.
     """
-    match config.provider:
+    match config.cluster.provider:
         case "kind":
             from providers.kind import KindCluster  # noqa: PLC0415
 
-            return KindCluster("cluster", config)
+            return KindCluster("cluster", config.cluster)
+        case "existing":
+            from providers.existing import ExistingCluster  # noqa: PLC0415
+
+            return ExistingCluster("cluster", config.cluster, config.namespace, config.secrets)
 
 
 def checkpointed() -> pulumi.ResourceHookBinding:

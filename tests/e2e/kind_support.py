@@ -21,10 +21,10 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 from config import KindConfig
-from providers import provision
+from providers.kind import KindCluster
 
 config = KindConfig(**pulumi.Config("envfleet").require_object("cluster"))
-cluster = provision(config)
+cluster = KindCluster("cluster", config)
 images = {str(number): cluster.image(image) for number, image in enumerate(config.images)}
 for name, deleted_with in {"alone": None, "with-cluster": cluster.deleted_with}.items():
     kubernetes.core.v1.ConfigMap(

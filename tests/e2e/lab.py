@@ -1,6 +1,6 @@
 """A kind cluster for fleets of a test's own making, and such fleets, both run by the real Pulumi engine.
 
-The programs run in this process; everything else is as a user has it: `provision`, `Fleet`, the providers.
+The programs run in this process; everything else is as a user has it: `KindCluster`, `Fleet`, the providers.
 """
 
 import json
@@ -22,7 +22,7 @@ from pulumi import automation
 
 from components.fleet import Fleet, FleetArgs
 from config import KindConfig, parse
-from providers import provision
+from providers.kind import KindCluster
 from tests.engine.pulumi_stack import PulumiStack, Step, run_stack
 from toolchain import engine
 from toolchain.environ import environ, settings
@@ -93,7 +93,7 @@ def run_lab(folder: Path, name: str, **settings: Any) -> Iterator[Lab]:
     config = KindConfig(provider="kind", name=name, images=[ECHO, SERVER], **settings)
 
     def program() -> None:
-        cluster = provision(config)
+        cluster = KindCluster("cluster", config)
         pulumi.export("kubeconfig", cluster.kubeconfig)
         pulumi.export("images", {image: cluster.image(image) for image in config.images})
 

@@ -111,7 +111,9 @@ class ControlPlane:
 
 
 @contextmanager
-def run_control_plane(directory: Path, binaries: Path, *, nodes: int = 2) -> Iterator[ControlPlane]:
+def run_control_plane(
+    directory: Path, binaries: Path, *api_server_flags: str, nodes: int = 2
+) -> Iterator[ControlPlane]:
     """Run a control plane with `nodes` simulated nodes until the `with` block ends.
 
     `directory` exists and is empty; `binaries` has the programs named in PROGRAMS. Enter it in the main
@@ -127,7 +129,8 @@ def run_control_plane(directory: Path, binaries: Path, *, nodes: int = 2) -> Ite
         cleanup.callback(_kill, plane._processes)
 
         _start(plane, "etcd", binaries, *ETCD_FLAGS)
-        _start(plane, "kube-apiserver", binaries, f"--secure-port={port}", *API_SERVER_FLAGS)
+        flags = (f"--secure-port={port}", *API_SERVER_FLAGS, *api_server_flags)
+        _start(plane, "kube-apiserver", binaries, *flags)
         _wait(plane, "the API server to be ready", lambda: client.get("/readyz").is_success)
         _start(plane, "kube-controller-manager", binaries, *CONTROLLER_MANAGER_FLAGS)
         _start(plane, "kube-scheduler", binaries, *SCHEDULER_FLAGS)

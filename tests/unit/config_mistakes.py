@@ -42,6 +42,7 @@ VALID = {
         {"name": "other", "image": "envfleet/echo:0.1.0", "resources": {"requests": {}, "limits": {}}},
     ],
 }
+EXISTING = {"provider": "existing", "context": "staging", "kubeconfig": "~/.kube/config"}
 MISSING = object()
 
 STRING = "write a string; a number, a date or true/false needs quotes around it"
@@ -67,6 +68,7 @@ OBJECT = (
     "write the name of an existing object: at most 253 lower-case letters, digits, '-' and '.', "
     "with a letter or digit at both ends of each part"
 )
+VISIBLE = 'write a text of visible characters, such as "{}"'
 SECONDS = "write a whole number from 1 to 3600"
 YEAR = "write a whole number from 1 to 31536000"
 WEIGHT = "write a whole number from 1 to 100"
@@ -154,7 +156,7 @@ MISTAKES = [
     ("server.port", True, "server.port = true", INTEGER),
     ("server.port", 80.5, "server.port = 80.5", INTEGER),
     # Choices.
-    ("cluster.provider", "kid", 'cluster.provider = "kid"', "is not known; write 'kind'"),
+    ("cluster.provider", "kid", 'cluster.provider = "kid"', "is not known; write 'kind', 'existing'"),
     (
         "server.service_type",
         "Nodeport",
@@ -188,6 +190,45 @@ MISTAKES = [
         1,
         "cluster.ready_timeout_seconds = 1",
         "write a whole number from 30 to 3600",
+    ),
+    # A cluster that exists.
+    (
+        "cluster",
+        {**EXISTING, "context": MISSING},
+        "cluster.context",
+        (
+            "is required: Context of the kubeconfig. "
+            "It is never chosen for you, be it the current one or the only one."
+        ),
+    ),
+    ("cluster", {**EXISTING, "context": " "}, 'cluster.context = " "', VISIBLE.format("staging")),
+    ("cluster", {**EXISTING, "kubeconfig": ""}, 'cluster.kubeconfig = ""', VISIBLE.format("~/.kube/config")),
+    (
+        "cluster",
+        {**EXISTING, "kubeconfig": MISSING},
+        "cluster.kubeconfig",
+        "is required: write the path of the file, or kubeconfig_secret",
+    ),
+    (
+        "cluster",
+        {**EXISTING, "kubeconfig_secret": "api-key"},
+        'cluster.kubeconfig_secret = "api-key"',
+        "contradicts kubeconfig; remove one of them",
+    ),
+    (
+        "cluster",
+        {**EXISTING, "kubeconfig": MISSING, "kubeconfig_secret": "other"},
+        'cluster.kubeconfig_secret = "other"',
+        f"write the name of one of the stack's secrets; set a new one: {SET_SECRET}",
+    ),
+    (
+        "cluster",
+        {**EXISTING, "images": ["envfleet/echo:0.1.0"]},
+        "cluster.images",
+        (
+            "unknown key; known are provider, name, context, kubeconfig, kubeconfig_secret, "
+            "enforces_network_policies"
+        ),
     ),
     # Names.
     ("environments.1.name", "Echo_B", 'environments[1].name = "Echo_B"', NAME),

@@ -7,7 +7,7 @@ import pytest
 
 import providers
 from config import KindConfig
-from providers.kind import cli
+from providers.kind import KindCluster, cli
 from toolchain.checkpoints import REFUSAL, SKIP
 
 ARGS = SimpleNamespace(name="cluster-kind")
@@ -38,6 +38,6 @@ def test_with_checkpoints_everything_is_made(monkeypatch, skip):
 
 def test_of_a_kind_cluster_that_is_the_owner_and_the_nodes(monkeypatch, run_program):
     monkeypatch.setattr(cli, "require", lambda: None)
-    recorder = run_program(lambda: providers.provision(KindConfig(provider="kind", name="lab")))
+    recorder = run_program(lambda: KindCluster("cluster", KindConfig(provider="kind", name="lab")))
     hooked = {request.name for request in recorder.requests if request.hooks.before_create}
     assert hooked == {"cluster-owner", "cluster-kind"}

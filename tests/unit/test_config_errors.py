@@ -23,6 +23,12 @@ from tests.unit.config_mistakes import (
 )
 
 
+def without_missing(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: each for key, each in value.items() if each is not MISSING}
+    return value
+
+
 def changed(*changes: tuple[str, object]) -> dict:
     """VALID with other values at the dotted paths."""
     raw = copy.deepcopy(VALID)
@@ -34,7 +40,7 @@ def changed(*changes: tuple[str, object]) -> dict:
         if value is MISSING:
             del target[last]
         else:
-            target[last] = value
+            target[last] = without_missing(value)
     return raw
 
 

@@ -28,11 +28,15 @@ def test_the_configuration_page_is_what_the_generator_writes():
     assert generate.PAGE.read_text() == generate.page(), "run `make docs`"
 
 
+def test_the_cluster_role_is_what_the_generator_writes():
+    assert generate.CLUSTER_ROLE.read_text() == generate.cluster_role(), "run `make docs`"
+
+
 def test_the_example_sets_every_key_there_is():
-    example = generate.read_example()
+    examples = generate.read_examples()
     for _, model, place in generate.SECTIONS:
-        part = generate.at(example, place)
-        entries = part if isinstance(part, list) else [part]
+        parts = [generate.at(each, place) for each in generate.those_of(model, place, examples)]
+        entries = [entry for part in parts for entry in (part if isinstance(part, list) else [part])]
         assert set().union(*entries) == set(model.model_fields), place
 
 

@@ -8,8 +8,7 @@ import pytest
 from pulumi.runtime.mocks import MockMonitor
 
 from config import KindConfig
-from providers import provision
-from providers.kind import cli, engine, local_image_ids
+from providers.kind import KindCluster, cli, engine, local_image_ids
 
 LOCAL = "envfleet/echo:0.1.0"
 
@@ -53,7 +52,7 @@ def program(images, event_loop_for_pulumi):
 
     @pulumi.runtime.test
     def run():
-        clusters.append(provision(KindConfig(provider="kind", name="lab", images=[LOCAL])))
+        clusters.append(KindCluster("cluster", KindConfig(provider="kind", name="lab", images=[LOCAL])))
 
     run()
     recorder.requests.pop("envfleet-dev", None)  # registered once a process
