@@ -34,7 +34,9 @@ def guest(clone: Clone, kubeconfig: Path, cluster: kr8s.Api) -> Iterator[Result]
     settings = yaml.safe_load((clone.folder / "Pulumi.existing.yaml").read_text())
     config = settings["config"]
     (context,) = (each["name"] for each in yaml.safe_load(kubeconfig.read_text())["contexts"])
-    config["envfleet:cluster"] |= {"kubeconfig": str(kubeconfig), "context": context}
+    # On nodes of our own image, what enforces network policies is no DaemonSet.
+    own = {"kubeconfig": str(kubeconfig), "context": context, "enforces_network_policies": True}
+    config["envfleet:cluster"] |= own
     config["envfleet:namespace"] = STACK
     server = Deployment.get("server", namespace="envfleet", api=cluster).raw["spec"]["template"]["spec"]
     config["envfleet:server"]["image"] = server["containers"][0]["image"]
@@ -51,9 +53,7 @@ def pods(cluster: kr8s.Api, namespace: str) -> dict[str, str]:
     return {pod.name: pod.metadata.uid for pod in cluster.get("pods", namespace=namespace)}
 
 
-def test_the_fleet_comes_up_where_network_policies_are_found_to_be_enforced(
-    guest: Result, cluster: kr8s.Api
-) -> None:
+def test_the_fleet_comes_up(guest: Result, cluster: kr8s.Api) -> None:
     assert re.search(r"│ echo +│ Ready +│", guest.succeeded())
     assert "echo" in pods(cluster, STACK)
 

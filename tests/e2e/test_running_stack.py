@@ -138,6 +138,11 @@ def test_the_published_client_plays_a_session_from_this_machine(clone: Clone, up
     check_openenv(json.loads(played))
 
 
+def restarts(pod: Pod) -> int:
+    pod.refresh()
+    return int(pod.raw["status"]["containerStatuses"][0]["restartCount"])
+
+
 def test_command_that_up_prints_reaches_an_environment_and_reconnects(
     clone: Clone, up: Result, outputs: dict[str, Any], cluster: kr8s.Api
 ) -> None:
@@ -150,7 +155,10 @@ def test_command_that_up_prints_reaches_an_environment_and_reconnects(
         check(session.play("http://127.0.0.1:8000", taken), taken)
         # Its process ends, and with it every connection; the container starts anew.
         pod = Pod.get(printed[2], namespace=outputs["namespace"], api=cluster)
+        before = restarts(pod)
         pod.exec([PYTHON, "-c", "import os, signal; os.kill(1, signal.SIGTERM)"])
+        # Until then it is the process that ends which may answer.
+        wait_until(lambda: restarts(pod) > before, 60, "the restart")
         wait_until(lambda: "healthy" in clone.run(ask).output, 60, "an answer after the restart")
         check(session.play("http://127.0.0.1:8000", taken), taken)
 
