@@ -74,7 +74,7 @@ requirements: ## Pin dependencies anew from pyproject.toml
 	  --no-emit-index-url --no-header"; compile="$$alone pyproject.toml"; \
 	$$alone --group checkov -o requirements-checkov.txt; \
 	$$compile -o requirements.txt; \
-	$$compile -c requirements.txt --group dev -o requirements-dev.txt; \
+	$$compile -c requirements.txt --extra aws --group dev -o requirements-dev.txt; \
 	for cloud in aws gcp azure; do $$compile -c requirements.txt --extra $$cloud -o requirements-$$cloud.txt; done
 
 clean: ## Remove tools, images and caches of this clone (run `make down` first)

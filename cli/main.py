@@ -14,8 +14,9 @@ from cli.fleet import Fleet
 from cli.stack import Stack
 from toolchain import engine, images, tools
 from toolchain.environ import settings
+from toolchain.layout import ROOT
 from toolchain.lock import exclusive
-from toolchain.progress import StepError, console
+from toolchain.progress import StepError, console, run
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
 StackName = Annotated[
@@ -23,12 +24,17 @@ StackName = Annotated[
 ]
 # What any Pulumi command on any stack may need.
 TOOLS = ("pulumi", "pulumi-resource-kubernetes", "kubectl")
+CLOUDS = ("aws",)
 
 
 def provide(stack: Stack, *, destroy: bool = False) -> None:
-    """Have the tools that a stack needs, and for kind also an engine and images."""
+    """Have the tools that a stack needs, for a cloud also its SDK, for kind also an engine and images."""
     with exclusive():
         tools.ensure(*TOOLS)
+        if stack.provider in CLOUDS:
+            if not destroy:
+                run(sys.executable, ROOT / "toolchain" / "bootstrap.py", f"requirements-{stack.provider}.txt")
+            tools.ensure(f"pulumi-resource-{stack.provider}")
         if stack.provider == "kind":
             tools.ensure("kind")
             engine.ensure()

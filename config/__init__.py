@@ -3,6 +3,7 @@
 `models` has the whole; `cluster`, `environment`, `resources`, `scheduling` and `storage` have its parts.
 """
 
+from config.aws import AwsConfig
 from config.cluster import ClusterConfig, ExistingConfig, KindConfig, PortMapping
 from config.environment import EnvironmentConfig, Security
 from config.errors import ConfigError
@@ -11,6 +12,7 @@ from config.models import NetworkConfig, ServerConfig, StackConfig
 from config.resources import Resources
 
 __all__ = [
+    "AwsConfig",
     "ClusterConfig",
     "ConfigError",
     "EnvironmentConfig",

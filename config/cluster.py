@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from config.aws import AwsConfig
 from config.base import Model
 from config.fields import (
     Address,
@@ -75,4 +76,4 @@ class ExistingConfig(Model):
 
 
 # One member a provider; pydantic picks it by the `provider` key.
-ClusterConfig = Annotated[KindConfig | ExistingConfig, Field(discriminator="provider")]
+ClusterConfig = Annotated[KindConfig | ExistingConfig | AwsConfig, Field(discriminator="provider")]

@@ -7,6 +7,7 @@ those whatever is not well-formed.
 from collections.abc import Iterator
 from decimal import Decimal
 
+from config.cloud_relations import cloud_problems
 from config.environment import expand
 from config.environment_relations import environment_problems
 from config.errors import Key, Problem, show
@@ -22,6 +23,7 @@ def problems(raw: Raw) -> Iterator[Problem]:
     environments = [mapping(environment) for environment in items(raw.get("environments"))]
     yield from _repeated_images(items(cluster.get("images")))
     yield from _repeated_host_ports(items(cluster.get("port_mappings")))
+    yield from cloud_problems(cluster, sum(len(_names(each)) for each in environments))
     yield from _kubeconfig(cluster, mapping(raw.get("secrets")))
     yield from _service(server, cluster)
     yield from _resources(("server",), server)

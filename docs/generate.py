@@ -17,7 +17,18 @@ import yaml
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
-from config import ConfigError, cluster, environment, models, parse, resources, scheduling, storage
+from config import (
+    ConfigError,
+    aws,
+    clouds,
+    cluster,
+    environment,
+    models,
+    parse,
+    resources,
+    scheduling,
+    storage,
+)
 from config.errors import Problem
 from providers.existing import permissions
 
@@ -38,6 +49,10 @@ SECTIONS: tuple[tuple[str, type[BaseModel], Place], ...] = (
     ("cluster: kind", cluster.KindConfig, ("cluster",)),
     ("cluster.port_mappings", cluster.PortMapping, ("cluster", "port_mappings")),
     ("cluster: existing", cluster.ExistingConfig, ("cluster",)),
+    ("cluster: aws", aws.AwsConfig, ("cluster",)),
+    ("cluster: aws: network", aws.AwsNetwork, ("cluster", "network")),
+    ("cluster: aws: node_pools", aws.AwsNodePool, ("cluster", "node_pools")),
+    ("node_pools.taints", clouds.Taint, ("cluster", "node_pools", 0, "taints")),
     ("network", models.NetworkConfig, ("network",)),
     ("network.clients", models.Client, ("network", "clients")),
     ("readiness", models.ReadinessConfig, ("readiness",)),

@@ -45,6 +45,10 @@ def provision(config: "StackConfig") -> Cluster:
             from providers.kind import KindCluster  # noqa: PLC0415
 
             return KindCluster("cluster", config.cluster)
+        case "aws":
+            from providers.aws import AwsCluster  # noqa: PLC0415
+
+            return AwsCluster("cluster", config.cluster, pulumi.get_stack())
         case "existing":
             from providers.existing import ExistingCluster  # noqa: PLC0415
 
@@ -57,6 +61,18 @@ def checkpointed() -> pulumi.ResourceHookBinding:
     Killed while it makes such a thing, a run without checkpoints would leave it behind for ever.
     """
     return pulumi.ResourceHookBinding(before_create=[pulumi.ResourceHook("checkpointed", _refuse_without)])
+
+
+def checkpointed_within(prefix: str) -> pulumi.ResourceTransformation:
+    """The same for every resource below a component whose type begins with a prefix, such as "aws:"."""
+    hooks = pulumi.ResourceOptions(hooks=checkpointed())
+
+    def add(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
+        if not args.type_.startswith(prefix):
+            return None
+        return pulumi.ResourceTransformationResult(args.props, pulumi.ResourceOptions.merge(args.opts, hooks))
+
+    return add
 
 
 def _refuse_without(args: pulumi.ResourceHookArgs) -> None:

@@ -25,7 +25,7 @@ PULUMI_SCRIPTS = {
     "pulumi-language-python-exec": "python/cmd/pulumi-language-python-exec",
     "pulumi-resource-pulumi-python": "python/dist/pulumi-resource-pulumi-python",
 }
-PLUGIN = "pulumi-resource-kubernetes"
+PLUGIN = "pulumi-resource-"
 SUMS = "SHA256SUMS"
 VERSION_ARGUMENTS = {"kubectl": ("version", "--client")}
 
@@ -52,9 +52,10 @@ class Tool:
 
     @property
     def link(self) -> Path:
-        """Where it is found: Pulumi warns about a provider plugin on PATH, so that one is elsewhere."""
-        if self.name == PLUGIN:
-            return PULUMI_HOME / "plugins" / f"resource-kubernetes-v{self.version}" / PLUGIN
+        """Where it is found: Pulumi warns about a provider plugin on PATH, so those are elsewhere."""
+        if self.name.startswith(PLUGIN):
+            provider = self.name.removeprefix(PLUGIN)
+            return PULUMI_HOME / "plugins" / f"resource-{provider}-v{self.version}" / self.name
         return BIN / self.name
 
     def fill(self, template: str) -> str:

@@ -45,7 +45,6 @@ def kind_cluster(folder: Path, home: Path) -> Iterator[Target]:
     (folder / "lab").mkdir()
     with run_lab(folder / "lab", f"bench{os.getpid()}", worker_nodes=1) as lab:
         yield Target(folder, home, lab.kubeconfig, lab.images)
-    engine.stop()
 
 
 @contextmanager

@@ -114,8 +114,7 @@ class Kubectl:
     again = up
 
     def down(self) -> None:
-        # The namespace may take along what is further down in the file.
-        self._target.run("kubectl", "delete", f"--filename={self._file}", "--ignore-not-found", "--wait")
+        self._target.run("kubectl", "delete", f"--filename={self._file}", "--wait")
 
 
 class Helm:

@@ -156,7 +156,7 @@ MISTAKES = [
     ("server.port", True, "server.port = true", INTEGER),
     ("server.port", 80.5, "server.port = 80.5", INTEGER),
     # Choices.
-    ("cluster.provider", "kid", 'cluster.provider = "kid"', "is not known; write 'kind', 'existing'"),
+    ("cluster.provider", "kid", 'cluster.provider = "kid"', "is not known; write 'kind', 'existing', 'aws'"),
     (
         "server.service_type",
         "Nodeport",

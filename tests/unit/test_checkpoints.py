@@ -41,3 +41,17 @@ def test_of_a_kind_cluster_that_is_the_owner_and_the_nodes(monkeypatch, run_prog
     recorder = run_program(lambda: KindCluster("cluster", KindConfig(provider="kind", name="lab")))
     hooked = {request.name for request in recorder.requests if request.hooks.before_create}
     assert hooked == {"cluster-owner", "cluster-kind"}
+
+
+def test_of_a_cluster_in_a_cloud_that_is_everything_there(run_program):
+    def program():
+        lasting = pulumi.ResourceOptions(transformations=[providers.checkpointed_within("aws:")])
+        inside = pulumi.ResourceOptions(
+            parent=pulumi.ComponentResource("test:Cluster", "cluster", opts=lasting)
+        )
+        for kind in ("aws:ec2/vpc:Vpc", "kubernetes:core/v1:Pod"):
+            pulumi.CustomResource(kind, kind, opts=inside)
+
+    recorder = run_program(program)
+    hooked = {request.type for request in recorder.requests if request.hooks.before_create}
+    assert hooked == {"aws:ec2/vpc:Vpc"}

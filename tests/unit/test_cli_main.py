@@ -91,6 +91,20 @@ def test_down_of_a_stack_that_is_not_up_fetches_and_starts_nothing(steps, monkey
     assert capsys.readouterr().err == "Stack dev is not up: there is nothing to destroy.\n"
 
 
+def test_a_stack_in_a_cloud_has_its_sdk_and_plugin_but_no_engine(steps, monkeypatch):
+    monkeypatch.setattr(Stack, "provider", "aws")
+    monkeypatch.setattr(main, "run", lambda *command: steps.append(f"run {command[-1]}"))
+    assert run(monkeypatch, "preview") == 0
+    assert steps == [
+        "validate",
+        "ensure pulumi pulumi-resource-kubernetes kubectl",
+        "run requirements-aws.txt",
+        "ensure pulumi-resource-aws",
+        "select",
+        "preview",
+    ]
+
+
 @pytest.fixture
 def fleet(steps, monkeypatch):
     """A fleet of which one pod was evicted, and one is of an environment that is no more."""

@@ -52,7 +52,7 @@ def test_a_component_registers_its_outputs_once_and_last(component):
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_children_are_named_after_their_component(component):
     for call in ast.walk(component):
-        if isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.JoinedStr):
+        if _makes_object(call) and call.args and isinstance(call.args[0], ast.JoinedStr):
             first, second, *_ = call.args[0].values
             assert ast.unparse(first.value) == "name", ast.unparse(call)
             assert second.value.startswith("-"), ast.unparse(call)
@@ -61,7 +61,7 @@ def test_children_are_named_after_their_component(component):
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(ROOT)))
 def test_only_providers_make_a_kubernetes_provider_and_none_uses_the_users_kubeconfig(module):
     source = module.read_text()
-    for call in (node for node in ast.walk(ast.parse(source)) if _is_call(node, "Provider")):
+    for call in (node for node in ast.walk(ast.parse(source)) if _is_call(node, "kubernetes.Provider")):
         assert module.is_relative_to(ROOT / "providers"), "components get their provider through the options"
         given = {keyword.arg for keyword in call.keywords}
         assert {"kubeconfig", "cluster_identifier"} <= given, "without them it takes the user's kubeconfig"
@@ -70,4 +70,9 @@ def test_only_providers_make_a_kubernetes_provider_and_none_uses_the_users_kubec
 
 
 def _is_call(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == name
+    return isinstance(node, ast.Call) and f".{ast.unparse(node.func)}".endswith(f".{name}")
+
+
+def _makes_object(node: ast.AST) -> bool:
+    """Whether it is the call of a class, by how those are spelled."""
+    return isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2][0].isupper()

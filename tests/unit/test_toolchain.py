@@ -151,9 +151,10 @@ def test_every_tool_that_is_downloaded_has_a_published_checksum():
     assert all("sums" in entry for entry in VERSIONS.values() if "url" in entry)
 
 
-def test_the_provider_plugin_has_the_version_of_the_python_sdk():
-    requirements = (Path(tools.__file__).parent.parent / "requirements.txt").read_text()
-    assert f"pulumi-kubernetes=={VERSIONS['pulumi-resource-kubernetes']['version']} " in requirements
+@pytest.mark.parametrize(("provider", "file"), [("kubernetes", "requirements"), ("aws", "requirements-aws")])
+def test_a_provider_plugin_has_the_version_of_its_python_sdk(provider, file):
+    requirements = (Path(tools.__file__).parent.parent / f"{file}.txt").read_text()
+    assert f"pulumi-{provider}=={VERSIONS[f'pulumi-resource-{provider}']['version']} " in requirements
 
 
 def test_the_filter_removes_a_missing_capability_from_every_set():
