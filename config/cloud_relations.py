@@ -88,12 +88,11 @@ def _aws(cluster: Raw, pods: int) -> Iterator[Problem]:
     if len(zones) == 1:
         yield Problem((*path, "zones"), "EKS needs two zones at least; add another", "[…]")
     for index, pool in mappings(cluster.get("node_pools")):
+        place = ("cluster", "node_pools", index, "instance_types")
         types = [each for each in items(pool.get("instance_types")) if isinstance(each, str)]
-        if "instance_types" in pool and pool["instance_types"] == []:
-            place = ("cluster", "node_pools", index, "instance_types")
+        if pool.get("instance_types") == []:
             yield Problem(place, 'write at least one, such as "t3.medium"', "[]")
         if len({architecture(each) for each in types}) > 1:
-            place = ("cluster", "node_pools", index, "instance_types")
             yield Problem(place, "have different processors or devices; make it a pool for each kind", "[…]")
     yield from _addresses(cluster, network, max(len(zones), 2), pods)
 

@@ -1,11 +1,9 @@
 """Mistakes in the configuration of a cluster in a cloud: one clear line each."""
 
-import copy
-
 import pytest
-import yaml
 
 import config
+from cli import stackfile
 from toolchain.layout import ROOT
 
 LIST = 'write a list, each item on its own line after "- "'
@@ -19,15 +17,9 @@ DAYS = (
 )
 
 
-def stack_file(provider: str) -> dict:
-    """The sample stack of a provider."""
-    written = yaml.safe_load((ROOT / f"Pulumi.{provider}.yaml").read_text())["config"]
-    return {key.removeprefix("envfleet:"): value for key, value in written.items()}
-
-
 def problems(provider: str, *changes: tuple[str, object]) -> list[str]:
     """What is wrong with the sample stack, changed at the dotted paths within `cluster`."""
-    raw = copy.deepcopy(stack_file(provider))
+    raw = stackfile.read(ROOT / f"Pulumi.{provider}.yaml")
     raw["cluster"]["expires"] = "2099-01-31T18:00Z"
     for path, value in changes:
         *parents, last = (int(part) if part.isdigit() else part for part in path.split("."))

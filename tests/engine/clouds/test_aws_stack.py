@@ -10,9 +10,9 @@ from typing import Any
 
 import pulumi
 import pytest
-import yaml
 from pulumi import automation
 
+from cli import stackfile
 from components.fleet import Fleet, FleetArgs
 from config import parse
 from providers import provision
@@ -26,8 +26,7 @@ FAULTS = int(os.environ.get("ENVFLEET_FAULTS", "3"))
 @pytest.fixture
 def raw() -> dict[str, Any]:
     """The sample stack, of nodes that are simulated."""
-    written = yaml.safe_load((ROOT / "Pulumi.aws.yaml").read_text())["config"]
-    sample = {key.removeprefix("envfleet:"): value for key, value in written.items()}
+    sample = stackfile.read(ROOT / "Pulumi.aws.yaml")
     sample["cluster"]["expires"] = "2099-01-31T18:00Z"
     return {**sample, "readiness": {"through_service": False}}
 
